@@ -16,27 +16,6 @@ struct type batch_last_type(struct ctx *cx, struct type t, uint32_t from)
 	return r;
 }
 
-void set_attrs(struct layouts *l, struct node *n, const char *name, uint8_t kind, uint32_t count,
-	       const int64_t *v)
-{
-	struct attr *all = new_array(l->cx->arena, struct attr, n->nattrs + 1u), *a = all;
-
-	for (uint32_t i = 0; i < n->nattrs; i++)
-		if (strcmp(n->attrs[i].name, name) != 0)
-			*a++ = n->attrs[i];
-	a->name = name;
-	a->kind = kind;
-	if (kind == AT_INT) {
-		a->u.i = v[0];
-	} else {
-		a->n = count;
-		a->u.ints =
-			memcpy(new_array(l->cx->arena, int64_t, count + 1u), v, count * sizeof(*v));
-	}
-	n->attrs = all;
-	n->nattrs = (uint16_t)(a - all + 1);
-}
-
 /* A Transpose of v behind *before, which moves axis `from` behind all others or, back, the last
  * axis there */
 struct node *transpose_batch(struct layouts *l, struct block *b, struct node **before,
@@ -54,7 +33,7 @@ struct node *transpose_batch(struct layouts *l, struct block *b, struct node **b
 					 : from;
 	*before = insert_node(l->cx, b, *before, ONNX_Transpose, &v, 1,
 			      batch_last_type(l->cx, v->type, from), v->span);
-	set_attrs(l, *before, "perm", AT_INTS, rank, perm);
+	set_ints(l->cx, *before, "perm", perm, rank);
 	return *before;
 }
 
@@ -162,7 +141,7 @@ static bool ints_of(const struct value *v, int64_t *list, uint32_t most)
 	if (!v || !v->data || !v->data->data || v->data->count > most)
 		return false;
 	for (uint64_t i = 0; i < v->data->count; i++)
-		if (!tensor_int(v->data, v->data->splat ? 0 : i, &list[i]))
+		if (!tensor_int(v->data, i, &list[i]))
 			return false;
 	return true;
 }
@@ -289,12 +268,8 @@ struct value *as_batch_last(struct layouts *l, struct value *v, uint32_t rank)
 		t.dims = new_array(l->cx->arena, dim, t.rank);
 		memcpy(t.dims, v->type.dims, (size_t)axis * sizeof(dim));
 		t.dims[axis] = dim_const(l->cx, 1);
-		bool input = onnx_find(ONNX_Unsqueeze, l->cx->opt.opset)->nin > 1;
-		struct value *in[2] = {v, graph_ints(l->cx, &axis, 1, v->span)};
-		*before = insert_node(l->cx, b, *before, ONNX_Unsqueeze, in, input ? 2 : 1, t,
-				      v->span);
-		if (!input)
-			set_attrs(l, *before, "axes", AT_INTS, 1, &axis);
+		*before = insert_node(l->cx, b, *before, ONNX_Unsqueeze, &v, 1, t, v->span);
+		set_axes(l->cx, *before, &axis, 1);
 	}
 	if (c)
 		*c = (struct copy){(*before)->out[0], b, rank};
@@ -308,10 +283,7 @@ static void lower_axes(struct layouts *l, struct node *n, const int *axes, int c
 
 	for (int i = 0; i < count; i++)
 		list[i] = axes[i] - 1;
-	if (find_attr(n, "axes"))
-		set_attrs(l, n, "axes", AT_INTS, (uint32_t)count, list);
-	else
-		n->in[1] = graph_ints(l->cx, list, (uint32_t)count, n->span);
+	set_axes(l->cx, n, list, (uint32_t)count);
 }
 
 /* The lengths that an Expand is given, in another order */
@@ -369,23 +341,28 @@ static struct value *part(struct layouts *l, enum onnx_id op, struct value *a, s
 	return l->inside->out[0];
 }
 
+/* x reduced along one axis, which stays with length 1: t */
+static struct value *reduced(struct layouts *l, enum onnx_id op, struct value *x, int64_t axis,
+			     struct type t, struct span span)
+{
+	struct value *r = part(l, op, x, NULL, t, span);
+
+	set_axes(l->cx, r->def, &axis, 1);
+	set_int(l->cx, r->def, "keepdims", 1);
+	return r;
+}
+
 /* The kernel of Softmax works along the last axis, and would transpose its operand back. */
 static void softmax_by_parts(struct layouts *l, struct node *n, int64_t axis)
 {
-	struct value *x = n->in[0], *in[2], *list = graph_ints(l->cx, &axis, 1, n->span);
+	struct value *x = n->in[0], *in[2];
 	struct type t = batch_last_type(l->cx, n->out[0]->type, 0), one = t;
-	const struct onnx_op *max = onnx_find(ONNX_ReduceMax, l->cx->opt.opset);
-	int64_t keep = 1;
 
 	one.dims = memcpy(new_array(l->cx->arena, dim, t.rank + 1u), t.dims, t.rank * sizeof(dim));
 	one.dims[axis] = dim_const(l->cx, 1);
-	in[1] = part(l, ONNX_ReduceMax, x, max->nin > 1 ? list : NULL, one, n->span);
-	if (max->nin < 2)
-		set_attrs(l, l->inside, "axes", AT_INTS, 1, &axis);
-	set_attrs(l, l->inside, "keepdims", AT_INT, 1, &keep);
+	in[1] = reduced(l, ONNX_ReduceMax, x, axis, one, n->span);
 	in[0] = part(l, ONNX_Exp, part(l, ONNX_Sub, x, in[1], t, n->span), NULL, t, n->span);
-	in[1] = part(l, ONNX_ReduceSum, in[0], list, one, n->span);
-	set_attrs(l, l->inside, "keepdims", AT_INT, 1, &keep);
+	in[1] = reduced(l, ONNX_ReduceSum, in[0], axis, one, n->span);
 	n->onnx = onnx_find(ONNX_Div, l->cx->opt.opset);
 	n->in = memcpy(new_array(l->cx->arena, struct value *, 3), in, sizeof(in));
 	n->nin = 2;
@@ -417,13 +394,13 @@ void make_batch_last(struct layouts *l, struct node *n)
 	case ONNX_Transpose:
 		for (uint32_t i = 0; i < rank; i++)
 			list[i] = i + 1 < rank ? find_attr(n, "perm")->u.ints[i + 1] - 1 : i;
-		set_attrs(l, n, "perm", AT_INTS, rank, list);
+		set_ints(l->cx, n, "perm", list, rank);
 		break;
 	case ONNX_Concat:
 	case ONNX_Split:
 	case ONNX_Gather:
 		list[0] = attr_axis(n, rank) - 1;
-		set_attrs(l, n, "axis", AT_INT, 1, list);
+		set_int(l->cx, n, "axis", list[0]);
 		break;
 	case ONNX_Reshape:
 		for (uint32_t i = 0; i + 1u < to; i++)

@@ -35,8 +35,6 @@ struct type batch_last_type(struct ctx *cx, struct type t, uint32_t from);
  * axis there */
 struct node *transpose_batch(struct layouts *l, struct block *b, struct node **before,
 			     struct value *v, uint32_t from, bool back);
-void set_attrs(struct layouts *l, struct node *n, const char *name, uint8_t kind, uint32_t count,
-	       const int64_t *v);
 bool is_batch_last(const struct layouts *l, const struct value *v);
 void set_layout(struct layouts *l, const struct value *v, enum layout p);
 /* Can n, which reads a batch-last array, compute on it? */

@@ -457,7 +457,7 @@ static struct node *relayout_transpose(struct graph_layouts *p, struct block *b,
 		n->nattrs = 0;
 		return n;
 	}
-	set_attrs(l, n, "perm", AT_INTS, n->in[0]->type.rank, perm);
+	set_ints(l->cx, n, "perm", perm, n->in[0]->type.rank);
 	if (in && !out) {
 		l->inside = insert_same_shape(l->cx, b, l->inside, n->in[0]);
 		n->in[0] = l->inside->out[0];

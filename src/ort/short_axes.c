@@ -24,19 +24,6 @@ struct transposing {
 	struct node *before; /* new nodes go behind it */
 };
 
-static const int64_t *as_attr(struct ctx *cx, const int64_t *v, uint32_t n)
-{
-	return memcpy(new_array(cx->arena, int64_t, n + 1), v, n * sizeof(*v));
-}
-
-static void set_perm(struct ctx *cx, struct node *n, const int64_t *perm, uint32_t rank)
-{
-	n->attrs = new (cx->arena, struct attr);
-	*n->attrs = (struct attr){
-		.name = "perm", .kind = AT_INTS, .n = rank, .u.ints = as_attr(cx, perm, rank)};
-	n->nattrs = 1;
-}
-
 static struct type permuted(struct ctx *cx, const struct type *t, const int64_t *perm)
 {
 	struct type r = *t;
@@ -66,7 +53,7 @@ static struct value *transposed(struct transposing *t, struct value *v, struct s
 	v = t->before->out[0];
 	t->before = insert_node(t->cx, t->block, t->before, ONNX_Transpose, &v, 1,
 				permuted(t->cx, &v->type, perm), span);
-	set_perm(t->cx, t->before, perm, v->type.rank);
+	set_ints(t->cx, t->before, "perm", perm, v->type.rank);
 	t->before = insert_same_shape(t->cx, t->block, t->before, t->before->out[0]);
 	return t->before->out[0];
 }
@@ -80,8 +67,9 @@ static void transpose_back(struct transposing *t, struct node *n, struct value *
 	n->in = new (t->cx->arena, struct value *);
 	n->in[0] = x;
 	n->nin = 1;
+	n->nattrs = 0;
 	swap_last(perm, x->type.rank);
-	set_perm(t->cx, n, perm, x->type.rank);
+	set_ints(t->cx, n, "perm", perm, x->type.rank);
 }
 
 static bool has_short_rows(struct ctx *cx, const struct value *v)
@@ -147,22 +135,16 @@ static void transpose_sum(struct transposing *t, struct node *n)
 	if (!keep || onnx_reduced_axes(n, axes) != 1 || axes[0] != last - 1 ||
 	    !sums_are_slow(t->cx, x))
 		return;
-	struct attr *attrs = memcpy(new_array(t->cx->arena, struct attr, n->nattrs), n->attrs,
-				    n->nattrs * sizeof(*attrs));
-	for (uint32_t i = 0; i < n->nattrs; i++)
-		if (!strcmp(attrs[i].name, "axes"))
-			attrs[i].u.ints = as_attr(t->cx, &last, 1);
 	in[0] = transposed(t, x, n->span);
 	in[1] = graph_ints(t->cx, &last, 1, n->span);
 	if (keep->u.i) {
 		swap_last(perm, x->type.rank);
 		t->before = insert_node(t->cx, t->block, t->before, ONNX_ReduceSum, in, n->nin,
 					permuted(t->cx, &n->out[0]->type, perm), n->span);
-		t->before->attrs = attrs;
+		t->before->attrs = n->attrs;
 		t->before->nattrs = n->nattrs;
 		transpose_back(t, n, t->before->out[0]);
 	} else {
-		n->attrs = attrs;
 		memcpy(n->in, in, n->nin * sizeof(*in));
 	}
 }

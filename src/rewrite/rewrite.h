@@ -26,6 +26,11 @@ struct node *insert_node(struct ctx *cx, struct block *b, struct node *after, en
 /* a Reshape of v to its own shape: it moves no data, and no runtime merges what it parts */
 struct node *insert_same_shape(struct ctx *cx, struct block *b, struct node *after,
 			       struct value *v);
+/* The attribute of this name is v from now on. */
+void set_int(struct ctx *cx, struct node *n, const char *name, int64_t v);
+void set_ints(struct ctx *cx, struct node *n, const char *name, const int64_t *v, uint32_t count);
+/* n, an operator along axes, takes these: an input or, in older opsets, an attribute */
+void set_axes(struct ctx *cx, struct node *n, const int64_t *axes, uint32_t count);
 /* guards.c: choices that only NaN decides, where NaN comes out anyway; false: there are none */
 bool drop_guards(struct ctx *cx, struct graph *g);
 /* splats.c: large constants of one number take no room */
