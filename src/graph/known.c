@@ -32,7 +32,7 @@ const struct known *known_of(struct ctx *cx, struct value *v)
 	struct known *k = known_new(cx, (uint32_t)v->data->count);
 	for (uint32_t i = 0; i < k->n; i++) {
 		int64_t x;
-		if (!tensor_int(v->data, v->data->splat ? 0 : i, &x))
+		if (!tensor_int(v->data, i, &x))
 			return NULL;
 		k->at[i] = dim_const(cx, x);
 	}

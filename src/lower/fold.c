@@ -273,8 +273,7 @@ static int64_t find_block(const struct tensor *t, const struct tensor *at, uint6
 			continue;
 		}
 		uint64_t n = i * (uint64_t)depth + (uint64_t)axis;
-		if (!tensor_int(at, at->splat ? 0 : n, &k) || k < -t->shape[axis] ||
-		    k >= t->shape[axis])
+		if (!tensor_int(at, n, &k) || k < -t->shape[axis] || k >= t->shape[axis])
 			return -1;
 		first += k < 0 ? k + t->shape[axis] : k;
 	}
@@ -327,9 +326,8 @@ static struct value *fold_pad(struct build *b, const struct tensor *x, const str
 	if (!from || !x->rank || pads->count != 2u * x->rank)
 		return NULL;
 	for (uint32_t i = 0; i < x->rank; i++) {
-		if (!tensor_int(pads, pads->splat ? 0 : i, &before[i]) ||
-		    !tensor_int(pads, pads->splat ? 0 : x->rank + i, &after) || before[i] < 0 ||
-		    after < 0 || before[i] > MAX_FOLDED || after > MAX_FOLDED)
+		if (!tensor_int(pads, i, &before[i]) || !tensor_int(pads, x->rank + i, &after) ||
+		    before[i] < 0 || after < 0 || before[i] > MAX_FOLDED || after > MAX_FOLDED)
 			return NULL;
 		shape[i] = before[i] + x->shape[i] + after;
 		if (shape[i] > MAX_FOLDED || (count *= (uint64_t)shape[i]) > MAX_FOLDED)
@@ -373,8 +371,8 @@ static struct value *fold_expand(struct build *b, const struct tensor *x,
 	if (x->count != 1 || shape->count < x->rank || shape->count > MAX_RANK)
 		return NULL;
 	for (uint32_t i = 0; i < shape->count; i++)
-		if (!tensor_int(shape, shape->splat ? 0 : i, &dims[i]) || dims[i] < 0 ||
-		    dims[i] > MAX_FOLDED || (n *= (uint64_t)dims[i]) > MAX_FOLDED)
+		if (!tensor_int(shape, i, &dims[i]) || dims[i] < 0 || dims[i] > MAX_FOLDED ||
+		    (n *= (uint64_t)dims[i]) > MAX_FOLDED)
 			return NULL;
 	struct tensor t = {.dtype = x->dtype, .count = n, .splat = true, .data = x->data};
 	return constant_like(b, x, (int)shape->count, dims, copy_of(b, &t));

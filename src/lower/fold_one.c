@@ -95,8 +95,8 @@ static struct value *fold_reshape(struct build *b, const struct tensor *x, const
 	if (to->count > MAX_RANK || b->nattrs > zero)
 		return NULL;
 	for (uint32_t i = 0; i < to->count; i++) {
-		if (!tensor_int(to, to->splat ? 0 : i, &shape[i]) || shape[i] < -1 ||
-		    (shape[i] < 0 && open >= 0) || (!shape[i] && !zero && i >= x->rank))
+		if (!tensor_int(to, i, &shape[i]) || shape[i] < -1 || (shape[i] < 0 && open >= 0) ||
+		    (!shape[i] && !zero && i >= x->rank))
 			return NULL;
 		if (!shape[i] && !zero)
 			shape[i] = x->shape[i];
@@ -172,7 +172,7 @@ static struct value *fold_slice(struct build *b, const struct tensor *x, struct 
 	for (uint32_t i = 0; i < in[1]->data->count; i++) {
 		k[3] = 1;
 		for (uint32_t j = 1; j < nin; j++)
-			if (!tensor_int(in[j]->data, in[j]->data->splat ? 0 : i, &k[j - 1]))
+			if (!tensor_int(in[j]->data, i, &k[j - 1]))
 				return NULL;
 		int64_t axis = k[2] < 0 ? k[2] + x->rank : k[2];
 		if (axis < 0 || axis >= x->rank || k[3] < 1)

@@ -67,7 +67,7 @@ static struct value *flattened(struct build *b, struct value *c, uint32_t axis, 
 	struct tensor *r = tensor_new(b->cx, (enum dtype)t->dtype, (int)rank, shape);
 	char *data = arena_alloc(b->cx->arena, mul_size(b->cx->arena, outer * inner, size));
 	for (uint64_t i = 0; i < outer * inner; i++) {
-		double x = tensor_float(t, t->splat ? 0 : i / inner * inner * length + i % inner);
+		double x = tensor_float(t, i / inner * inner * length + i % inner);
 		tensor_convert((enum dtype)t->dtype, data + i * size, DT_FLOAT64, &x, 1);
 	}
 	r->data = data;

@@ -94,7 +94,7 @@ static struct value *behind_axes(struct build *b, const struct value *v, uint64_
 		return has_ones(b, v, *axes) ? n->in[0] : NULL;
 	}
 	for (uint64_t i = 0; i < n->in[1]->data->count; i++) {
-		if (!tensor_int(n->in[1]->data, n->in[1]->data->splat ? 0 : i, &axis))
+		if (!tensor_int(n->in[1]->data, i, &axis))
 			return NULL;
 		*axes |= UINT64_C(1) << (axis < 0 ? axis + rank : axis);
 	}

@@ -165,7 +165,7 @@ int onnx_axes(const struct node *n, uint32_t rank, int *axes)
 		return -1;
 	for (uint64_t i = 0; i < count; i++) {
 		axis = list ? list->u.ints[i] : 0;
-		if (!list && !tensor_int(t, t->splat ? 0 : i, &axis))
+		if (!list && !tensor_int(t, i, &axis))
 			return -1;
 		axes[i] = (int)(axis < 0 ? axis + rank : axis);
 	}

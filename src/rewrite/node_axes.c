@@ -67,7 +67,7 @@ static bool gives_axes(struct ctx *cx, const struct node *n, uint64_t bits)
 		return false;
 	if (is_onnx(n, ONNX_Unsqueeze)) {
 		for (uint64_t i = 0; i < list->count; i++) {
-			if (!tensor_int(list, list->splat ? 0 : i, &axis))
+			if (!tensor_int(list, i, &axis))
 				return false;
 			given |= UINT64_C(1) << ((axis < 0 ? axis + to->rank : axis) & 63);
 		}

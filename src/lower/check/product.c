@@ -98,7 +98,7 @@ static bool step_unsqueeze(const struct node *n, struct trace *t)
 	int64_t rank = n->out[0]->type.rank, axis, before = 0;
 
 	for (uint64_t i = 0; axes && i < axes->count; i++) {
-		if (!tensor_int(axes, axes->splat ? 0 : i, &axis))
+		if (!tensor_int(axes, i, &axis))
 			return false;
 		axis = axis < 0 ? axis + rank : axis;
 		if (axis == t->axis)

@@ -508,7 +508,7 @@ static bool is_arange_along(struct build *b, const struct value *v, uint32_t bra
 	if (v->type.rank < brank - axis)
 		return false;
 	for (uint64_t i = 0; v->data && i < v->data->count; i++)
-		if (!tensor_int(v->data, v->data->splat ? 0 : i, &k) || k != (int64_t)i)
+		if (!tensor_int(v->data, i, &k) || k != (int64_t)i)
 			return false;
 	if (v->data)
 		return true;
