@@ -1,26 +1,32 @@
-"""What a call of a model takes as C, beside ONNX Runtime: log densities and gradients of examples/pymc.
+"""C beside ONNX Runtime, Numba and JAX
 
-    bench/native.py [--numba] [NAME...]     microseconds of the bare C function and of session.run(), and their ratio
-
---numba: also of PyTensor's function by Numba for the same model, as Python calls it (some 2 us of it are the call).
-This needs PyMC and Numba.
+`native.py [--peers] [model ...]`: log densities and gradients of examples/pymc, in microseconds a call. "bare" is the C function
+by itself, without Python, and session.run() of ONNX Runtime for the same text. With `--peers` also what pytensor.function gives
+for the same model by the modes NATIVE, NUMBA and JAX, as Python calls it, some 2 us of which are the call. The least of many
+turns counts; "spread" is how much longer the median turn of C took. All run in one thread. Results are compared first.
 """
 
+import argparse
 import ctypes as C
+import os
+import statistics
 import subprocess
 import sys
 import time
 from pathlib import Path
+
+os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 import numpy as np
 import onnxruntime as ort
 
 TOP = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TOP / "tests" / "c"))
-from native import PTGC, Native, Refused, compiled, to_c  # noqa: E402
+from native import PTGC, Native, compiled, to_c  # noqa: E402
 from same import arrays_for  # noqa: E402
 
 FLAGS = ("-O3", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
+PEERS = "NATIVE", "NUMBA", "JAX"
 TURNS, TURN = 200, 300  # how many turns, of how many microseconds: short ones fit between those of other processes
 LOOP = """
 int bench_%(name)s(const struct %(name)s_in *in, struct %(name)s_out *out, void *work, size_t bytes, int n);
@@ -35,8 +41,8 @@ int bench_%(name)s(const struct %(name)s_in *in, struct %(name)s_out *out, void 
 """
 
 
-def best(call):
-    """Microseconds of one of the n that call(n) makes: the least of many turns."""
+def turns(call):
+    """Microseconds of one of the n that call(n) makes, in the least of many turns; the median turn beside it"""
     t = time.perf_counter()
     call(10)
     n = max(1, int(10 * TURN / ((time.perf_counter() - t) * 1e6)))
@@ -45,7 +51,7 @@ def best(call):
         t = time.perf_counter()
         call(n)
         times.append((time.perf_counter() - t) / n)
-    return min(times) * 1e6
+    return min(times) * 1e6, statistics.median(times) / min(times)
 
 
 def measure(path):
@@ -53,7 +59,7 @@ def measure(path):
     name = Native.name_of(code)
     t = time.perf_counter()
     library = compiled(code + LOOP % {"name": name}, FLAGS)
-    gcc = time.perf_counter() - t
+    cc = time.perf_counter() - t
     model = Native(code, library)
     onnx = subprocess.run([PTGC, "--strip", "-o", "-", str(path)], capture_output=True, check=True).stdout
     options = ort.SessionOptions()
@@ -71,44 +77,64 @@ def measure(path):
         np.testing.assert_allclose(got[k], saved[k], rtol=1e-9, atol=1e-9 * np.max(np.abs(saved[k])))
     run = getattr(model.dll, f"bench_{name}")
     assert run(*call, C.c_int(100)) == 0
-    c = best(lambda k: run(*call, C.c_int(k)))
-    o = best(lambda k: [session.run(None, arrays) for _ in range(k)])
+    c, spread = turns(lambda k: run(*call, C.c_int(k)))
+    o, _ = turns(lambda k: [session.run(None, arrays) for _ in range(k)])
     del keep
-    return c, o, gcc
+    return {"C": c, "ONNX Runtime": o, "cc, s": cc, "spread": spread}
 
 
-def measure_numba(name):
-    """Microseconds of a call of the log density and gradient of examples/pymc/make.py, compiled by Numba"""
+def measure_peers(name):
+    """{mode: microseconds of a call} of the log density and gradient of examples/pymc/make.py; what a mode cannot do is left out"""
     import models
     import pytensor
 
     inputs, outputs, values = models.graph(name)
-    f = pytensor.function(inputs, outputs, mode="NUMBA", trust_input=True)
-    f(*values)  # compiles
-    return best(lambda k: [f(*values) for _ in range(k)])
-
-
-def main():
-    ratios, to_numba, names = [], [], [a for a in sys.argv[1:] if a != "--numba"]
-    for path in sorted((TOP / "examples" / "pymc").glob("*.ptg")):
-        if names and not any(a in path.stem for a in names):
-            continue
+    took, results = {}, {}
+    for mode in PEERS:
         try:
-            c, o, gcc = measure(path)
-        except Refused as e:
-            print(f"{path.stem:24} no C: {str(e).splitlines()[0]}")
+            f = pytensor.function(inputs, outputs, mode=mode, trust_input=True)
+            results[mode] = models.read(f, values)
+        except Exception as e:  # what a mode cannot do is part of the comparison
+            print(f"{name}: {mode} left out: {type(e).__name__}: {str(e).splitlines()[0][:80]}", file=sys.stderr)
             continue
-        ratios.append(o / c)
-        print(f"{path.stem:24} C {c:8.2f} us   ONNX Runtime {o:8.2f} us   {o / c:6.1f} x   gcc {gcc:.1f} s", end="")
-        if "--numba" in sys.argv:
-            numba = measure_numba(path.stem)
-            to_numba.append(c / numba)
-            print(f"   Numba {numba:8.2f} us, C / Numba {c / numba:.2f}", end="")
-        print(flush=True)
-    for what, of in (("ONNX Runtime / C", ratios), ("C / Numba", to_numba)):
-        if of:
-            print(f"geometric mean of {what}: {np.exp(np.mean(np.log(of))):.2f}")
+        for got, want in zip(results[mode], results["NATIVE"], strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-9, err_msg=f"{name}: {mode} differs")
+        took[mode], _ = turns(lambda k, f=f: [models.read(f, values) for _ in range(k)])
+    return took
+
+
+def processor():
+    with open("/proc/cpuinfo") as f:
+        return next((line.partition(":")[2].strip() for line in f if line.startswith("model name")), "unknown")
+
+
+RATIOS = ("C", "ONNX Runtime"), ("C", "NUMBA"), ("NATIVE", "NUMBA"), ("NATIVE", "JAX")
+
+
+def main(names, peers):
+    columns = ["C", "ONNX Runtime", *(PEERS if peers else ())]
+    shown = [r for r in RATIOS if r[0] in columns and r[1] in columns]
+    print(f"Processor: {processor()}\n")
+    print("| " + " | ".join(["model", "C, bare", "ONNX Runtime, bare", *columns[2:], *(f"{a} / {b}" for a, b in shown), "spread", "cc, s"]) + " |")
+    print("|---" + "|---:" * (len(columns) + len(shown) + 2) + "|")
+    all_ratios = {r: [] for r in shown}
+    for path in sorted((TOP / "examples" / "pymc").glob("*.ptg")):
+        if names and path.stem not in names:
+            continue
+        took = measure(path) | (measure_peers(path.stem) if peers else {})
+        ratios = {(a, b): took[a] / took[b] for a, b in shown if b in took}
+        for r, value in ratios.items():
+            all_ratios[r].append(value)
+        cells = [f"{took[c]:.2f}" if c in took else "-" for c in columns]
+        cells += [f"{ratios[r]:.3f}" if r in ratios else "-" for r in shown]
+        print("| " + " | ".join([path.stem, *cells, f"{100 * (took['spread'] - 1):.0f} %", f"{took['cc, s']:.1f}"]) + " |", flush=True)
+    means = (f"{a} / {b} {statistics.geometric_mean(r):.3f}, at most {max(r):.2f}" for (a, b), r in all_ratios.items() if r)
+    print(f"\nGeometric means: {'; '.join(means)}.")
 
 
 if __name__ == "__main__":
-    main()
+    p = argparse.ArgumentParser()
+    p.add_argument("--peers", action="store_true")
+    p.add_argument("models", nargs="*")
+    given = p.parse_args()
+    main(given.models, given.peers)

@@ -53,10 +53,11 @@ if fill; then
 	peers=$venv/bin/python
 	"$peers" -c "$head" >"$page"
 else
-	echo "no environment for the peers: models.py, points.py, memory.py, odes.py, linalg.py, backends.py and nuts.py are left out"
+	echo "no environment for the peers: models.py, points.py, native.py, memory.py, odes.py, linalg.py, backends.py and nuts.py are left out"
 fi
 peer models "" --ops --first ${QUICK:+eight_schools}
 peer points "" ${QUICK:+eight_schools}
+peer native "" --peers ${QUICK:+eight_schools}
 peer memory "" ${QUICK:+eight_schools}
 peer odes ""
 section "$PYTHON" networks "" ${QUICK:+mlp}
