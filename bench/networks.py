@@ -1,8 +1,8 @@
 """Float32 networks exported from PyTensor beside the same networks written by hand in ONNX
 
 `networks.py [--text] [network ...]`. Each network is exported at all levels of `--math`; times are ratios to the
-model by hand. All run in one process and one thread of ONNX Runtime, in turns, and the fastest turn counts. Nodes
-of bodies count. `float64` are the nodes that give float64. `--text` prints the models.
+model by hand. "C" is the target c by the machine's compiler, called as mode="NATIVE" calls it, without a BLAS. All run
+in one process and one thread, in turns, and the fastest turn counts. Nodes of bodies count. `float64` are the nodes that give float64. `--text` prints the models.
 """
 
 import argparse
@@ -22,8 +22,8 @@ from pytensor.tensor.signal import convolve2d
 import ptgc
 
 LEVELS = "exact", "standard", "native"
-ROUNDS = 40
-TURN = 2e-3  # seconds that a turn takes at least
+ROUNDS = 150
+TURN = 3e-4  # seconds that a turn takes at least: short ones fit between those of other processes
 rng = np.random.default_rng(0)
 
 
@@ -277,25 +277,28 @@ def measure(name, text):
         feed = dict(zip((i.name for i in model.graph.input), values, strict=True))
         results[key] = run(None, feed)
         runs[key] = lambda run=run, feed=feed: run(None, feed)
+    native = ptgc.compile_native(inputs, outputs)
+    results["C"] = native(*values)
+    runs["C"] = lambda: native(*values)
     for key, got in results.items():
         for a, b in zip(got, results["hand"], strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5, err_msg=f"{name}, {key}")
     took = fastest(runs)
-    return {key: (took[key], *nodes(model)) for key, model in models.items()}
+    return {key: (took[key], *nodes(model)) for key, model in models.items()} | {"C": (took["C"],)}
 
 
 def main(names, text):
-    head = ["network", "by hand, us", *LEVELS, "nodes by hand", *LEVELS, *(f"float64, {k}" for k in LEVELS[1:])]
+    head = ["network", "by hand, us", *LEVELS, "C", "nodes by hand", *LEVELS, *(f"float64, {k}" for k in LEVELS[1:])]
     print("| " + " | ".join(head) + " |\n|---" + "|---:" * (len(head) - 1) + "|")
     rows = []
     for name in names:
         row = measure(name, text)
         rows.append(row)
         hand = row["hand"]
-        cells = [f"{name:16s}", f"{1e6 * hand[0]:6.1f}", *(f"{row[k][0] / hand[0]:5.2f}" for k in LEVELS), f"{hand[1]:3d}"]
+        cells = [f"{name:16s}", f"{1e6 * hand[0]:6.1f}", *(f"{row[k][0] / hand[0]:5.2f}" for k in (*LEVELS, "C")), f"{hand[1]:3d}"]
         cells += [f"{row[k][1]:3d}" for k in LEVELS] + [f"{row[k][2]:3d}" for k in LEVELS[1:]]
         print("| " + " | ".join(cells) + " |", flush=True)
-    means = (f"{k} {statistics.geometric_mean(r[k][0] / r['hand'][0] for r in rows):.2f}" for k in LEVELS)
+    means = (f"{k} {statistics.geometric_mean(r[k][0] / r['hand'][0] for r in rows):.2f}" for k in (*LEVELS, "C"))
     print(f"\nGeometric means of the time beside that by hand: {', '.join(means)}.")
 
 
