@@ -1,8 +1,8 @@
 """Many points in one call
 
 `points.py [model ...]`: log densities and gradients of the models of models.py at 1, 4, 64 and 512 points in one call
-(`compile_onnx(..., batch="points")`), in microseconds a point, beside Numba, which takes one point a call, and JAX's
-vmap of the same points. All in one process on one processor, called in turns, of which the fastest counts; at 64
+(`compile_onnx(..., batch="points")`, and C by `compile_native` of the same), in microseconds a point, beside Numba, which takes
+one point a call, and JAX's vmap of the same points. All in one process on one processor, called in turns, of which the fastest counts; at 64
 points each result is compared with Numba's. "loops" are the loops that are left, with those inside of others.
 """
 
@@ -18,6 +18,7 @@ import ptgc
 
 BATCHES = 1, 4, 64, 512
 COMPARED = 64
+BESIDE = ("ONNX", "NUMBA", 1), ("ONNX", "JAX", COMPARED), ("C", "NUMBA", 1), ("C", "JAX", COMPARED)
 ROUNDS = 9
 TURN = 4e-3  # seconds that a turn takes at least
 BUDGET = 3.0  # seconds for all turns of a function
@@ -38,6 +39,10 @@ def onnx_function(inputs, outputs):
     e = ptgc.compile_onnx(inputs, outputs, batch="points")
     session = e.session({"intra_op_num_threads": 1})
     return lambda *values: session.run(None, dict(zip(e.inputs, values))), loops(onnx.load_from_string(e.model).graph)
+
+
+def c_function(inputs, outputs):
+    return ptgc.compile_native(inputs, outputs, batch="points")
 
 
 def jax_function(inputs, outputs):
@@ -68,7 +73,7 @@ def time_turns(calls):
 
 
 def measure(name):
-    """The microseconds a point of {("NUMBA", 1), ("ONNX", n), ("JAX", n)}, and the loops that are left."""
+    """The microseconds a point of {("NUMBA", 1), ("ONNX", n), ("C", n), ("JAX", n)}, and the loops that are left."""
     inputs, outputs, values = models.graph(name)
     numba = pytensor.function(inputs, outputs, mode="NUMBA", trust_input=True)
     ours, left = onnx_function(inputs, outputs)
@@ -77,6 +82,12 @@ def measure(name):
     at = points(values, COMPARED)
     want = [np.stack(r) for r in zip(*[models.read(numba, [np.asarray(v[k]) for v in at]) for k in range(COMPARED)])]
     check(name, "ONNX", models.read(ours, at), want)
+    try:
+        c = c_function(inputs, outputs)
+        check(name, "C", models.read(c, at), want)
+        calls |= {("C", n): (c, points(values, n)) for n in BATCHES}
+    except (ptgc.CompileError, ptgc.UnsupportedError) as e:
+        print(f"{name}: C left out: {str(e).splitlines()[0][:80]}")
     try:
         jax = jax_function(inputs, outputs)
         check(name, "JAX", models.read(jax, at), want)
@@ -92,23 +103,23 @@ def check(name, mode, got, want):
 
 
 def main(names):
-    head = ["model", "Numba, 1", *(f"ONNX, {n}" for n in BATCHES), *(f"JAX, {n}" for n in BATCHES)]
-    head += [f"{COMPARED} / Numba", f"{COMPARED} / JAX", "loops"]
+    head = ["model", "Numba, 1", *(f"ONNX, {n}" for n in BATCHES), *(f"C, {n}" for n in BATCHES), *(f"JAX, {n}" for n in BATCHES)]
+    head += [f"{a}, {COMPARED} / {b}" for a, b, _ in BESIDE] + ["loops"]
     print("| " + " | ".join(head) + " |")
     print("|---" + "|---:" * (len(head) - 1) + "|")
-    beside = {"NUMBA": [], "JAX": []}
+    beside = {key: [] for key in BESIDE}
     for name in names:
         took, left = measure(name)
-        columns = [("NUMBA", 1), *(("ONNX", n) for n in BATCHES), *(("JAX", n) for n in BATCHES)]
+        columns = [("NUMBA", 1), *((mode, n) for mode in ("ONNX", "C", "JAX") for n in BATCHES)]
         cells = [f"{name:25s}"] + [f"{took[c]:8.2f}" if c in took else "       -" for c in columns]
-        for mode, n in (("NUMBA", 1), ("JAX", COMPARED)):
-            ratio = took["ONNX", COMPARED] / took[mode, n] if (mode, n) in took else None
-            beside[mode] += [ratio] if ratio else []
+        for key in BESIDE:
+            ours, theirs = (key[0], COMPARED), key[1:]
+            ratio = took[ours] / took[theirs] if ours in took and theirs in took else None
+            beside[key] += [ratio] if ratio else []
             cells.append(f"{ratio:6.2f}" if ratio else "     -")
         print("| " + " | ".join([*cells, str(left)]) + " |", flush=True)
-    means = {mode: models.geometric_mean(r) for mode, r in beside.items()}
-    print(f"\nGeometric means at {COMPARED} points: ONNX / Numba's one point {means['NUMBA']:.2f}, ONNX / JAX"
-          f" {means['JAX']:.2f} ({len(beside['NUMBA'])} models, {len(beside['JAX'])} in JAX).")  # fmt: skip
+    means = (f"{a} / {b}, {n} {models.geometric_mean(r):.2f} ({len(r)} models)" for (a, b, n), r in beside.items())
+    print(f"\nGeometric means at {COMPARED} points: {'; '.join(means)}.")
 
 
 if __name__ == "__main__":
