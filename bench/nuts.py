@@ -1,8 +1,9 @@
 """Effective draws a second
 
-`nuts.py [--page FILE] [model ...]`: NUTS inside of one ONNX file (`ptgc.compile_nuts`) at 1, 4, 64 and 512 chains,
+`nuts.py [--page FILE] [--ours] [model ...]`: NUTS inside of one ONNX file (`ptgc.compile_nuts`) at 1, 4, 64 and 512 chains,
 beside nutpie and PyMC's own NUTS (by Numba), which run one chain after another on one processor: their rate is that
 of any number of chains. 1000 draws of a chain after 1000 of tuning, which count in the time; compiling does not.
+The last column is the same for 64 chains by parts, as `Sampler.sample` runs them. --ours leaves nutpie and PyMC out.
 Seconds are those of the processor, not of the clock, the best of two runs. Effective draws are those of the element
 that has the fewest (ArviZ, bulk). The details go to standard error; --page writes the table into FILE, where the one
 of the last run stands. Needs: pymc, arviz, nutpie (bench/requirements.txt).
@@ -30,8 +31,10 @@ import pymc as pm  # noqa: E402
 from arviz_stats.base import array_stats  # noqa: E402
 
 import ptgc  # noqa: E402
+from ptgc._run import Run  # noqa: E402
 
 CHAINS = 1, 4, 64, 512
+BY_PARTS = 64
 PEER_CHAINS = 8
 
 
@@ -95,21 +98,28 @@ def ours(model, counts):
     options.intra_op_num_threads = 1
     session = sampler.session(options)
 
-    def with_chains(chains):
+    def in_one_call(inputs):
+        return dict(zip(sampler.outputs, session.run(sampler.outputs, inputs)))
+
+    def by_parts(inputs):
+        run = Run(session, inputs, sampler.outputs, sampler.settings)
+        run.go()
+        return run.results()
+
+    def with_chains(chains, sample):
         def run(seed):
-            found = session.run(sampler.outputs, {"seed": np.array(seed), "chains": np.array(chains)})
-            found = dict(zip(sampler.outputs, found))
+            found = sample({"seed": np.array(seed), "chains": np.array(chains)})
             return [found[v.name] for v in model.free_RVs], found["n_steps"].mean()
 
-        return run
+        return chains, run
 
-    return {str(chains): (chains, with_chains(chains)) for chains in counts}
+    return {str(chains): with_chains(chains, in_one_call) for chains in counts} | {"parts": with_chains(BY_PARTS, by_parts)}
 
 
-def rates(model, counts):
+def rates(model, counts, alone):
     """name -> effective draws a second, the best of two runs; the first one of nutpie and PyMC also compiles"""
     found = {}
-    runs = peers(model) | ours(model, counts)
+    runs = ({} if alone else peers(model)) | ours(model, counts)
     for seed in 0, 1, 2:
         for who, (chains, run) in runs.items():
             if seed == 0 and chains != PEER_CHAINS or seed == 2 and who == "PyMC":
@@ -125,25 +135,26 @@ def rates(model, counts):
     return found
 
 
-def table(names):
-    yield "| model | nutpie | PyMC | 1 chain | 4 | 64 | 512 |"
-    yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
+def table(names, alone):
+    yield f"| model | nutpie | PyMC | 1 chain | 4 | 64 | 512 | {BY_PARTS} by parts |"
+    yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
     for name in names:
         define, about, counts = MODELS[name]
         print(name, file=sys.stderr)
         with pm.Model() as model:
             define()
-        found = rates(model, counts)
-        cells = [f"{found[k]:,.0f}" if k in found else "" for k in ("nutpie", "PyMC", *map(str, CHAINS))]
+        found = rates(model, counts, alone)
+        cells = [f"{found[k]:,.0f}" if k in found else "" for k in ("nutpie", "PyMC", *map(str, CHAINS), "parts")]
         yield "| " + " | ".join([about, *cells]) + " |"
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--page", type=Path)
+    parser.add_argument("--ours", action="store_true")
     parser.add_argument("models", nargs="*")
     args = parser.parse_args()
-    lines = "\n".join(table(args.models or MODELS))
+    lines = "\n".join(table(args.models or MODELS, args.ours))
     print(lines)
     if args.page:
         text = args.page.read_text()

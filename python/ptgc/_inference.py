@@ -48,10 +48,9 @@ def seen_by(data: Data) -> Seen:
 
     for rv in model.observed_RVs:
         put("observed_data", rv.name, model.rvs_to_values[rv])
-    read = set(ancestors([*model.basic_RVs, *model.deterministics, *model.potentials]))
     observed = set(model.rvs_to_values.values())
     for v in model.data_vars:
-        if v not in observed or v in read:
+        if v not in observed or v in ancestors([*model.basic_RVs, *model.deterministics, *model.potentials]):
             put("constant_data", v.name, v)
     return found
 

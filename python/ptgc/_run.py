@@ -20,7 +20,7 @@ from ptgc.runtime import run_session
 
 SECONDS = 0.5  # about how long one part takes: Ctrl-C is answered between two
 SAVED_EVERY = 60.0
-FIRST_STEPS = 4
+FIRST_STEPS = 1
 
 
 def digest(*arrays: Any) -> str:

@@ -267,6 +267,8 @@ def runtime_error(error, place=None):
     found = NODE.search(text)
     line, variable = place(found[2]) if found and place else ("", None)
     where = f"\n  in the line: {line}" if line else ""
+    for inner in NODE.finditer(text):  # of a node in the body of a loop or branch, those around it come first
+        found = inner
     if found and (error := check_error(found[2], where)):
         return error, variable, ""
     if found and found[2].startswith("Reshape: "):  # its node says of which sizes the lengths are made

@@ -2,6 +2,7 @@
 
 import math
 import os
+import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -493,7 +494,8 @@ def compiled_sampler(
     )  # fmt: skip
     settings = {**of_graph, "chains": chains, "diagnostics": graph.diagnostics}
     parts |= {"settings": settings, "groups": seen.inputs, "predicted": {}}
-    parts["versions"] = {"modeling_interface": "PyMC", "modeling_interface_version": version_of("pymc")}
+    made_by = sys.modules[type(data.source).__module__.partition(".")[0]]
+    parts["versions"] = {"modeling_interface": "PyMC", "modeling_interface_version": getattr(made_by, "__version__", "")}
     if predicted:
         parts["data"] |= predicted.values()
         parts["data_names"] = [*parts["data_names"], *predicted.values()]

@@ -45,7 +45,7 @@ class Model:
 def draws():
     sampler = ptgc.compile_nuts(Model(), draws=400, tune=300, chains=None)
     run = {"seed": np.array(5), "chains": np.array(8)}
-    return sampler, dict(zip(sampler.outputs, sampler.session().run(None, run), strict=True))
+    return sampler, dict(zip(sampler.outputs, sampler.session().run(sampler.outputs, run), strict=True))
 
 
 def test_outputs(draws):
@@ -55,7 +55,8 @@ def test_outputs(draws):
     each = (8, 400)
     assert shapes == {
         "a": each, "b": (*each, 2), "scale": each, "total": each, "lp": each, "acceptance_rate": each,
-        "tree_depth": each, "diverging": each, "n_steps": each, "energy": each, "step_size": (8,),
+        "tree_depth": each, "diverging": each, "n_steps": each, "energy": each, "step_size": (8,), "energy_error": each,
+        "reached_max_treedepth": each,
     }  # fmt: skip
     np.testing.assert_array_equal(found["total"], found["b"].sum(axis=2))
     assert not found["diverging"].any()
@@ -69,6 +70,23 @@ def test_law(draws):
         assert 0.8 * sd < x.std() < 1.2 * sd
     correlation = np.corrcoef(found["a"].ravel(), found["b"][..., 0].ravel())[0, 1]
     assert abs(correlation - 0.5**0.5) < 0.1
+
+
+def test_steps(draws):
+    """A run by steps, from the states that each call leaves, which are inputs with default values"""
+    sampler, whole = draws
+    session = sampler.session()
+    states = [v.name for v in session.get_overridable_initializers()]
+    assert all(name.startswith("state_") for name in states) and session.get_outputs()[-1].name == f"{states[-1]}.next"
+    given, parts = {"seed": np.array(5), "chains": np.array(8)}, []
+    names = [*sampler.outputs, *(f"{name}.next" for name in states)]
+    while not parts or parts[-1]["state_done.next"].min() < 700:
+        held = {name: parts[-1][f"{name}.next"] for name in states} if parts else {}
+        parts.append(dict(zip(names, session.run(names, given | held | {"state_steps": np.array(9)}))))
+    assert len(parts) > 3
+    for name, v in whole.items():
+        found = parts[-1][name] if name == "step_size" else np.concatenate([p[name] for p in parts], axis=1)
+        np.testing.assert_array_equal(found, v)
 
 
 @pytest.mark.parametrize("chains", [1, 3, 13])
