@@ -62,7 +62,7 @@ def stopped_at(part):
         calls.append(steps)
         if len(calls) == part:
             raise KeyboardInterrupt
-        take(self, min(steps, 3))
+        take(self, 3)
 
     Run.take = taken
     try:
