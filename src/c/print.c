@@ -233,6 +233,19 @@ static void inputs(struct printer *p, struct interface *f)
 	}
 }
 
+/* Where the type of an output that the caller has room for shows a ?: which lengths these are */
+static const char *lengths_said(struct printer *p, const struct value *v)
+{
+	struct strbuf s = {.arena = p->cx->arena};
+
+	if (!strchr(type_str(p->cx, v->type), '?'))
+		return "";
+	for (uint32_t k = 0; k < v->type.rank; k++)
+		sb_printf(&s, "%s%s", k ? ", " : "; its lengths are ",
+			  dim_text(p, v->type.dims[k], false, NULL));
+	return in_comment(p, s.s);
+}
+
 static void add_output(struct printer *p, struct interface *f, const struct value *v,
 		       const char *other)
 {
@@ -268,7 +281,9 @@ static void add_output(struct printer *p, struct interface *f, const struct valu
 		sb_printf(&f->fields_out, "\tconst %s *%s;", type, name);
 		held(p, v)->stored = true;
 	}
-	sb_printf(&f->fields_out, " /* %s */\n", in_comment(p, type_str(p->cx, v->type)));
+	sb_printf(&f->fields_out, " /* %s%s */\n", in_comment(p, type_str(p->cx, v->type)),
+		  o->sizes ? "; the run sets it and its lengths; it lies in `work`"
+			   : lengths_said(p, v));
 }
 
 static void outputs(struct printer *p, struct interface *f)

@@ -25,7 +25,7 @@ BY = {  # compiler and language by the name that --by of same.py takes
 }
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
 CANARY = 0xA5
-FIELD = re.compile(r"\t(const )?(\w+) (\*?)(\w+);(?: /\* (\w+)\[(.*)\] \*/)?")
+FIELD = re.compile(r"\t(const )?(\w+) (\*?)(\w+);(?: /\* (\w+)\[(.*?)\](?:; .*)? \*/)?")
 SIZE = re.compile(r"\tint64_t (\w+); /\* (?:size (\w+)|axis (\d+) of (\w+))(?:, which must be .*)? \*/", re.M)
 TYPES = {
     "double": C.c_double, "float": C.c_float, "int64_t": C.c_int64, "int32_t": C.c_int32, "int16_t": C.c_int16,
