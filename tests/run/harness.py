@@ -14,6 +14,7 @@ import pytensor.tensor as pt
 from onnx import shape_inference
 from pytensor.compile.mode import OPT_MINIMUM, Mode
 
+from opsets import NEWEST, OLDEST
 from ptgc import _lib
 from ptgc._printer import print_graph
 from ptgc.runtime import native, pairs, seen_as
@@ -21,8 +22,7 @@ from ptgc.runtime import native, pairs, seen_as
 warnings.filterwarnings("ignore")
 np.seterr(all="ignore")
 
-NEWEST = _lib.opsets()[1]  # opset
-OPSETS = (13, 15, 18, 21, NEWEST)
+OPSETS = (OLDEST, 15, 18, 21, NEWEST)
 BOOL, INTS, UINTS = ("bool",), ("int8", "int16", "int32", "int64"), ("uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float16", "float32", "float64")
 COMPLEX = ("complex64", "complex128")

@@ -14,6 +14,7 @@ import ptg
 from harness import SIZES, Compiled, values, variable
 from ptgc import _lib
 from ptgc._printer import print_graph
+from opsets import SOME_OPSETS
 
 OPSETS = (13, 15, 18, 21, 26)
 
@@ -185,7 +186,7 @@ def test_checks_of_constants():
             raise AssertionError("an index out of range passes")
 
 
-@pytest.mark.parametrize("opset", [13, 18, 26])
+@pytest.mark.parametrize("opset", SOME_OPSETS)
 def test_checks_that_say_the_same(opset):
     """One node fails for both, as of two distributions whose sigma is positive."""
     source = """graph g(x: float64[], y: float64[n]) -> (z) {

@@ -26,6 +26,7 @@ from pytensor.tensor.sort import ArgSortOp, SortOp
 
 import ptg
 from harness import ALL, FLOATS, INTS, OPSETS, UINTS, Compiled, check, values, variable
+from opsets import SOME_OPSETS
 
 pytestmark = pytest.mark.sampled
 
@@ -60,7 +61,7 @@ def test_bits(name):
     op = getattr(ps, name)
     for dtype in ("bool", *INTEGERS):
         for axis in ((0,), (1,), (0, 1), None):
-            check(CAReduce(op, axis=axis), [(dtype, 2)], opsets=(13, 18, 26), sizes=(0, 1, 7))
+            check(CAReduce(op, axis=axis), [(dtype, 2)], opsets=SOME_OPSETS, sizes=(0, 1, 7))
 
 
 
@@ -95,7 +96,7 @@ def test_blockwise_dot(dtype):
     for a, b in SHAPES if dtype in ("float64", "uint32") else SHAPES[:1]:
         for dynamic in (False, True):
             x, y = variable(dtype, a, dynamic, "x"), variable(dtype, b, dynamic, "y")
-            c = Compiled([x, y], [op(x, y)], (13, 18, 26) if dtype == "float64" else (18,))
+            c = Compiled([x, y], [op(x, y)], SOME_OPSETS if dtype == "float64" else (18,))
             c.run(values(dtype, a, 0, 0, 5), values(dtype, b, 1, 0, 5))
 
 
@@ -118,7 +119,7 @@ def test_blockwise_two_inputs():
         for mode in ("full", "valid"):
             for dynamic in (False, True):
                 x, y = variable("float64", a, dynamic, "x"), variable("float64", b, dynamic, "y")
-                Compiled([x, y], [convolve1d(x, y, mode)], (13, 18, 26)).run(values("float64", a, 0, -1, 1), values("float64", b, 1, -1, 1), atol=1e-16)
+                Compiled([x, y], [convolve1d(x, y, mode)], SOME_OPSETS).run(values("float64", a, 0, -1, 1), values("float64", b, 1, -1, 1), atol=1e-16)
 
 
 def test_blockwise_gradient():
@@ -133,7 +134,7 @@ def test_einsum():
         for dtype in ("float64", "int64"):
             for dynamic in (False, True):
                 xs = [variable(dtype, (3,) * r, dynamic, f"x{i}") for i, r in enumerate(ranks)]
-                c = Compiled(xs, [pt.einsum(spec, *xs)], (13, 18, 26))
+                c = Compiled(xs, [pt.einsum(spec, *xs)], SOME_OPSETS)
                 c.run(*[values(dtype, (3,) * r, i, 1, 5) for i, r in enumerate(ranks)])
 
 
@@ -172,7 +173,7 @@ def test_views_and_elementwise_take_no_loop(name):
         dims = "b, c, n, " + ("1" if last == 1 else "k")
         text = f"graph g(x: float64[{dims}]) -> (y) {{ y = Blockwise{{core_op={op}, signature='{signature}'}}(x) }}"
         x = np.random.default_rng(5).normal(size=shape)
-        for opset in (13, 18, 26):
+        for opset in SOME_OPSETS:
             got, want = ptg.run(text, x, opset=opset), f(x)
             assert got.shape == want.shape and np.allclose(got, want, 1e-14)
     assert "Loop" not in str([n.op_type for n in onnx.load_model_from_string(ptg.compile(text)).graph.node])
@@ -182,7 +183,7 @@ def test_elementwise_of_unlike_batches():
     text = "graph g(x: float64[b, n, m], y: float64[n, m], z: float64[1, n, m]) -> (p, q) {\n p = Blockwise{core_op=Mul, signature='(m,n),(m,n)->(m,n)'}(x, y)\n q = Blockwise{core_op=Sub, signature='(m,n),(m,n)->(m,n)'}(z, x) }"
     for b, n, m in itertools.product((0, 1, 3), (0, 1, 2), (1, 4)):
         x, y, z = (np.random.default_rng(6).normal(size=s) for s in ((b, n, m), (n, m), (1, n, m)))
-        for opset in (13, 18, 26):
+        for opset in SOME_OPSETS:
             p, q = ptg.run(text, x, y, z, opset=opset)
             assert np.array_equal(p, x * y) and np.array_equal(q, z - x)
     assert ptg.nodes(ptg.compile(text, options=("-fno-check-dims",))) == 2
@@ -402,7 +403,7 @@ def test_right_sides_of_one_matrix_are_columns(rank):
         np.testing.assert_allclose(got, want if rank == 2 else want[..., 0], rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("opset", [13, 18, 26])
+@pytest.mark.parametrize("opset", SOME_OPSETS)
 def test_reshape_to_unknown_lengths(opset):
     """-1 is a length of the items, which a batch of none leaves known; nothing of the shapes is known before."""
     text = """ptg 1

@@ -12,6 +12,7 @@ from pytensor.tensor.extra_ops import ravel_multi_index, unravel_index
 
 from harness import ALL, COMPLEX, INTS, OPSETS, SIZES, UINTS, Compiled, values, variable
 import ptg
+from opsets import SOME_OPSETS
 
 pytestmark = pytest.mark.sampled
 
@@ -23,7 +24,7 @@ def test_unravel_index(order):
             for dynamic in (False, True):
                 for size in SIZES:
                     i = variable(dtype, (size,) * rank, dynamic, "i")
-                    c = Compiled([i], [*unravel_index(i, (3, 2, 4), order=order), *unravel_index(i, (30,), order=order)], (13, 18, 26) if dtype == "int64" else (18,))
+                    c = Compiled([i], [*unravel_index(i, (3, 2, 4), order=order), *unravel_index(i, (30,), order=order)], SOME_OPSETS if dtype == "int64" else (18,))
                     c.run(values(dtype, (size,) * rank, 0, 0, 23))
     i, d = pt.lvector("i"), pt.tensor("d", shape=(2,), dtype="int64")
     c = Compiled([i, d], list(unravel_index(i, d, order=order)))
@@ -41,7 +42,7 @@ def test_ravel_multi_index(order, mode):
                 for size in SIZES:
                     shape = (size,) * rank
                     i = [variable(dtype, shape, dynamic, f"i{k}") for k in range(3)]
-                    c = Compiled(i, [ravel_multi_index(i, (3, 2, 4), mode=mode, order=order)], (13, 18, 26) if dtype == "int64" else (18,))
+                    c = Compiled(i, [ravel_multi_index(i, (3, 2, 4), mode=mode, order=order)], SOME_OPSETS if dtype == "int64" else (18,))
                     low = 0 if mode == "raise" else -9
                     c.run(*[values(dtype, shape, k, low, n - 1 if mode == "raise" else 9) for k, n in enumerate((3, 2, 4))])
     i, d = [pt.lvector("i"), pt.lvector("j")], pt.tensor("d", shape=(2,), dtype="int64")
@@ -164,7 +165,7 @@ def test_lists_whose_lengths_only_the_run_shows(mode):
     """All lengths are open; NumPy broadcasts what it finds, and looks at no index if nothing comes out."""
     for rank, own in ((1, 1), (2, 1), (2, 2), (1, 0)):
         i, x = lists((2,) * rank, [(2,) * own] * 3, "float32", True)
-        c = Compiled([i, *x], [choose(i, x, mode=mode), choose(i, x, mode=mode).sum(axis=None)], (13, 18, 26))
+        c = Compiled([i, *x], [choose(i, x, mode=mode), choose(i, x, mode=mode).sum(axis=None)], SOME_OPSETS)
         for lengths in itertools.product((0, 1, 3), repeat=4):
             shapes = [(n, n)[:rank] if k == 0 else (n, n)[:own] for k, n in enumerate(lengths)]
             args = [values("int64", shapes[0], 0, 0, 2), *[values("float32", s, k) for k, s in enumerate(shapes[1:])]]
@@ -270,7 +271,7 @@ def test_constant_indices():
     text = 'graph g(x: int64[?n]) -> (y) {{ y = RavelMultiIndex{{mode="raise", order="F"}}(int64({}), int64([2, 3, 0]), int64([3, 4])) + x }}'
     alone = text.replace("x: int64[?n]", "").replace(" + x", "")
     x = np.arange(3)
-    for opset in (13, 18, 26):
+    for opset in SOME_OPSETS:
         assert ptg.run(text.format("[1, 2, 2]"), x, opset=opset).tolist() == [7, 12, 4]
         assert ptg.run(alone.format("[1, 2, 2]"), opset=opset).tolist() == [7, 11, 2]
     with pytest.raises(Exception, match="(?i)indices"):

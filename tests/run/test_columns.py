@@ -5,6 +5,7 @@ import onnx
 import pytest
 
 import ptg
+from opsets import SOME_OPSETS
 
 VALUES = {"x + {k}": lambda x, k: x + k, "{k} - x": lambda x, k: k - x, "Maximum(x, {k})": np.maximum, "Lt(x, {k})": np.less,
           "Switch(x > 1, x, {k})": lambda x, k: np.where(x > 1, x, k), "Switch(x > 1, {k}, x)": lambda x, k: np.where(x > 1, k, x)}  # fmt: skip
@@ -17,7 +18,7 @@ def numbers(model):
     return {ranks[i] for n in g.node if n.op_type in ("Add", "Sub", "Max", "Less", "Greater", "Where") for i in n.input if i in ranks}
 
 
-@pytest.mark.parametrize("opset", [13, 18, 26])
+@pytest.mark.parametrize("opset", SOME_OPSETS)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
 @pytest.mark.parametrize("dims, ranks", [("n, 1", {2}), ("n, 1, 1", {3}), ("n, 40, 1", {3}), ("n, 3", {0}), ("2, 1", {0}), ("1, 1", {0})])
 def test_values(dims, ranks, dtype, opset):

@@ -8,13 +8,14 @@ import pytensor.tensor as pt
 import pytest
 
 import ptg
+from opsets import SOME_OPSETS
 
 SIGNED = np.array([-(2**63), -(2**53) - 1, -1, 0, 1, 2**53, 2**53 + 1, 2**63 - 1], "int64")
 UNSIGNED = np.array([0, 1, 2**53, 2**53 + 1, 2**63 - 1, 2**63, 2**63 + 1, 2**64 - 1], "uint64")
 OPS = {"==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 
 
-@pytest.mark.parametrize("opset", [13, 18, 26])
+@pytest.mark.parametrize("opset", SOME_OPSETS)
 @pytest.mark.parametrize("op", OPS)
 def test_mixed(op, opset):
     s, u = (m.ravel() for m in np.meshgrid(SIGNED, UNSIGNED))

@@ -12,6 +12,7 @@ import pytest
 
 import ptg
 from harness import PYTHON
+from opsets import SOME_OPSETS
 
 OPSETS = (13, 15, 18, 26)
 
@@ -102,7 +103,7 @@ def test_computed_trips():
             "  s, hs = loop (i in 0:n, s: float64[] = float64(0)) -> (s, [s1]) {\n    s1 = s + 1\n    next s = s1\n  }\n"
             "  y = hs + x + s\n}\n"
         )
-        for opset in (13, 18, 26):
+        for opset in SOME_OPSETS:
             model = ptg.compile(text, opset=opset)
             assert np.array_equal(ptg.run(model, np.zeros(3), np.array([3, 0], "int32")), [4, 5, 6])
             for n in (0, 1, 2, 4):
@@ -128,7 +129,7 @@ TEXT = """graph g(x: float64[n, 7, 2], k: int64[]) -> (a, b) {
 """
 
 
-@pytest.mark.parametrize("opset", (13, 18, 26))
+@pytest.mark.parametrize("opset", SOME_OPSETS)
 def test_reversed_lengths(opset):
     x = np.ones((3, 7, 2))
     a, b = ptg.run(TEXT, x, -4, opset=opset)

@@ -8,6 +8,7 @@ import pytest
 
 import ptg
 from harness import ALL, OPSETS, compare
+from opsets import SOME_OPSETS
 
 
 def results(text, *inputs, opset, level="all"):
@@ -385,7 +386,7 @@ def test_many_steps():
             a = (a * 31 + i) % 1000003
         return np.int64(a)
 
-    check(text, [(np.array(10000),)], reference, opsets=(13, 18, 26))
+    check(text, [(np.array(10000),)], reference, opsets=SOME_OPSETS)
 
 
 # --- if ---
@@ -576,7 +577,7 @@ def test_next_value_in_loop_and_shared():
   next b = t
 }
 """
-    for opset in (13, 18, 26):
+    for opset in SOME_OPSETS:
         assert [int(v) for v in results(text, np.array(5), np.array(1), np.array(2), opset=opset)] == [13, 13, 21]
 
 
@@ -594,7 +595,7 @@ def test_states_that_are_checked(dims):
     assert names(text)[:2] == (["x", "y", "w", "v"], ["z", "w.next", "v.next"])
     shape = (2,) if dims == "?" else (2, 1)
     a, b = np.full(shape, 3.0), np.full((1,) * len(shape), 3.0)
-    for opset in (13, 18, 26):
+    for opset in SOME_OPSETS:
         session = ptg.session(ptg.compile("ptg 1\n" + text, opset=opset))
         z, w, v = session.run(None, {"x": a, "y": a})
         first = np.reshape([1.0, 2.0], shape)
@@ -629,7 +630,7 @@ fn down(x: float64[n], k: float64) -> (y, s) {
 """
 
 
-@pytest.mark.parametrize("opset", [13, 18, 26])
+@pytest.mark.parametrize("opset", SOME_OPSETS)
 def test_ops_that_hold_graphs(opset):
     text = INNER + """graph g(c: bool[], i: int8[], x: float64[n], y: float64[m], k: float64[]) -> (a, b, p, q, u, s, v, t) {
   a = IfElse(c, x, y)

@@ -9,6 +9,7 @@ from pytensor.tensor.blas import BatchedDot, Dot22, Dot22Scalar, gemm_no_inplace
 
 import ptg
 from harness import ALL, FLOATS, INTS, UINTS, Compiled, values, variable
+from opsets import SOME_OPSETS
 
 # Sums of up to 7 products below 9 in another order, where terms cancel: eps of 8 (measured: of 1, against PyTensor's BLAS)
 NEAR = {"float32": 1e-6, "float64": 2e-15}
@@ -40,7 +41,7 @@ def test_dot(ranks, dtype):
         c.run(u, v, atol=NEAR.get(dtype, 0), zero_sign=False)
         if full:
             x, y = variable(dtype, a, False, "x"), variable(dtype, b, False, "y")
-            Compiled([x, y], [pt.dot(x, y)], (13, 18, 26)).run(u, v, atol=NEAR.get(dtype, 0), zero_sign=False)
+            Compiled([x, y], [pt.dot(x, y)], SOME_OPSETS).run(u, v, atol=NEAR.get(dtype, 0), zero_sign=False)
 
 
 @pytest.mark.parametrize("a", ALL)
@@ -48,7 +49,7 @@ def test_dot_dtypes(a):
     """Any pair of dtypes."""
     for b in ALL:
         x, y = variable(a, (2, 3), True, "x"), variable(b, (3, 4), True, "y")
-        c = Compiled([x, y], [pt.dot(x, y)], (13, 18, 26))
+        c = Compiled([x, y], [pt.dot(x, y)], SOME_OPSETS)
         c.run(data(a, (3, 5)), data(b, (5, 2), 3), atol=NEAR.get(c.outputs[0].dtype, 0))
 
 
@@ -84,7 +85,7 @@ def test_matmul(a, b):
         for dtype in ("float64", "int32", "uint64", "float16"):
             u, v = data(dtype, x, 1), data(dtype, y, 2)
             want = u @ v
-            for opset in (13, 18, 26):
+            for opset in SOME_OPSETS:
                 for form in ((dim(a), dim(b)), (", ".join(map(str, x)), ", ".join(map(str, y)))):
                     text = f"ptg 1\ngraph g(x: {dtype}[{form[0]}], y: {dtype}[{form[1]}]) -> (z) {{\n  z = x @ y\n}}\n"
                     got = ptg.run(text, u, v, opset=opset)
@@ -163,7 +164,7 @@ def test_scaled(a, b):
             number = np.dtype(dtype).type
             for expr, want in (("(x @ y) * 0.1", u @ v * number(0.1)), ("(x / 3.0) @ y", u / number(3) @ v), ("x @ y / 0.0", u @ v / number(0))):
                 text = f"ptg 1\ngraph g(x: {dtype}[{dim(a)}], y: {dtype}[{dim(b)}]) -> (z) {{\n  z = {expr}\n}}\n"
-                for opset in (13, 18, 26):
+                for opset in SOME_OPSETS:
                     got = ptg.run(text, u, v, opset=opset)
                     assert got.dtype == want.dtype and got.shape == want.shape, (text, x, y, got.shape, want.shape)
                     assert np.allclose(got, want, rtol=3e-7 if dtype == "float32" else 5e-16, atol=NEAR[dtype], equal_nan=True), (text, x, y)
@@ -259,7 +260,7 @@ def test_matrix_and_vector(form, dtype):
             if not c or not dynamic:
                 ins = [variable(dtype, s if not dynamic else tuple(7 for _ in s), dynamic, n) for s, n in zip(shapes, "xvu")]
                 y = build(*ins)
-                c = Compiled(ins, [y.astype(dtype)], (13, 18, 26))
+                c = Compiled(ins, [y.astype(dtype)], SOME_OPSETS)
             args = [data(dtype, s, i) for i, s in enumerate(shapes)]
             c.run(*args, atol=near * (1 + k + m), zero_sign=False)
 
@@ -269,5 +270,5 @@ def test_matrix_and_vector(form, dtype):
 def test_long_vectors(length, dtype):
     for dynamic in (True, False):
         x, y = variable(dtype, (length,), dynamic, "x"), variable(dtype, (length,), dynamic, "y")
-        c = Compiled([x, y], [pt.dot(x, y), pt.dot(x, x)], (13, 18, 26))
+        c = Compiled([x, y], [pt.dot(x, y), pt.dot(x, x)], SOME_OPSETS)
         c.run(data(dtype, (length,), 1), data(dtype, (length,), 2), atol={"float32": 1e-3, "float64": 1e-11}.get(dtype, 0), zero_sign=False)

@@ -9,6 +9,7 @@ import pytest
 from harness import PYTHON
 
 import ptg
+from opsets import SOME_OPSETS
 
 CASES = {  # subscripts: ranks
     "ij,jk->ik": (2, 2),
@@ -51,7 +52,7 @@ def test_einsum(subscripts, dtype):
         want = np.einsum(subscripts, *[a.astype("float64") for a in args])
         for dims in ("n", n):
             types = [f"{dtype}[{', '.join([str(dims)] * r)}]" for r in ranks]
-            for opset in (13, 18, 26):
+            for opset in SOME_OPSETS:
                 got = ptg.run(text(subscripts, types), *args, opset=opset)
                 assert got.dtype == dtype and got.shape == want.shape, (n, dims, opset)
                 assert np.allclose(got, want, tolerance, tolerance), (n, dims, opset, got, want)
@@ -70,7 +71,7 @@ def test_integers_wrap(subscripts, dtype):
         want = np.einsum(subscripts, *[a.astype(declared) for a in args])
         for dims in ("n", n):
             types = [f"{dtype}[{', '.join([str(dims)] * r)}]" for r in ranks]
-            for opset in (13, 18, 26):
+            for opset in SOME_OPSETS:
                 got = ptg.run(text(subscripts, types), *args, opset=opset)
                 assert got.dtype == declared and got.shape == want.shape, (n, dims, opset)
                 assert np.array_equal(got, want), (n, dims, opset, got, want)

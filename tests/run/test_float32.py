@@ -11,6 +11,7 @@ from ptg import compile, run
 from pytensor.conditional.op import ifelse
 
 from ptgc import compile_onnx
+from opsets import SOME_OPSETS
 
 DOUBLE = (onnx.TensorProto.DOUBLE, onnx.TensorProto.COMPLEX128)
 
@@ -36,7 +37,7 @@ def graphs():
     yield "branch", [x], [ifelse(x.sum() > 0, x, x[:1] * 0 + 1.5)]
 
 
-@pytest.mark.parametrize("opset", [13, 18, 26])
+@pytest.mark.parametrize("opset", SOME_OPSETS)
 @pytest.mark.parametrize("name, inputs, outputs", graphs(), ids=[g[0] for g in graphs()])
 def test_graphs(name, inputs, outputs, opset):
     e = compile_onnx(inputs, outputs, float32=True, opset=opset)

@@ -9,6 +9,7 @@ import pytest
 from scipy import special
 
 import ptg
+from opsets import SOME_OPSETS
 
 RNG = np.random.default_rng(0)
 A, B, V, W = RNG.normal(size=(2, 3)), RNG.normal(size=(3, 4)), RNG.normal(size=3), RNG.normal(size=3)
@@ -139,7 +140,7 @@ def test_reciprocals_keep_their_rounding():
     y = RNG.uniform(1, 2, 1000)
     x = RNG.normal(size=1000)
     for body in ("Reciprocal(b) * a", "(float64(1) / b) * a"):
-        for opset in (13, 18, 26):
+        for opset in SOME_OPSETS:
             got = ptg.run(f"ptg 1\ngraph g(a: float64[n], b: float64[n]) -> (y) {{\n y = {body}\n}}\n", x, y, opset=opset)
             assert np.array_equal(got, (1 / y) * x), body
 
@@ -163,7 +164,7 @@ def test_transposed_matrix_times_vector(body, dtype, dims):
     """ONNX Runtime fuses the Transpose, and is wrong then."""
     text = body.replace("Dot(a.T, v)", "Dot(DimShuffle{order=[1, 0]}(a), v)")
     rng = np.random.default_rng(1)
-    for opset in (13, 18, 26):
+    for opset in SOME_OPSETS:
         model = ptg.compile(f"ptg 1 optimise\n\ngraph g(a: {dtype}[{dims}], v: {dtype}[{dims.split(',')[0]}]) -> (y) {{\n  y = {text}\n}}\n", opset=opset)
         a, v = rng.normal(size=(3, 2)).astype(dtype), rng.normal(size=3).astype(dtype)
         np.testing.assert_allclose(ptg.run(model, a, v), TRANSPOSED[body](a, v), rtol=1e-5 if dtype == "float32" else 1e-12)
@@ -180,7 +181,7 @@ def test_stack_of_transposed_matrices_times_vector():
 def test_clip_of_relu(dtype, math):
     """ONNX Runtime makes one Clip of both, and does not load a model where they are of float64."""
     for relu in (f"Maximum(x, {dtype}(0))", "onnx.Relu(x)"):
-        for opset in (13, 18, 26):
+        for opset in SOME_OPSETS:
             header = "ptg 1 optimise" if dtype == "float16" else "ptg 1"  # there is no Relu of float16
             text = f"{header}\ngraph g(x: {dtype}[n]) -> (y) {{\n  y = Clip({relu}, {dtype}(-1), {dtype}(2))\n}}\n"
             got = ptg.run(text, np.array([-3, 0.5, 3], dtype), opset=opset, math=math)

@@ -5,6 +5,7 @@ import onnx
 import pytest
 
 import ptg
+from opsets import SOME_OPSETS
 
 HALF = 2**64 - 1
 default_rng = np.random.default_rng
@@ -39,7 +40,7 @@ def test_seeds_while_compiling():
             same(copy, one)
 
 
-@pytest.mark.parametrize("opset", [13, 18, 26])
+@pytest.mark.parametrize("opset", SOME_OPSETS)
 def test_seeds_at_run_time(opset):
     text = """graph g(seed: int64[], n: int64[]) -> (r: rng, three: rng[3], some: rng[?]) {
       r = rng(seed)
@@ -55,7 +56,7 @@ def test_seeds_at_run_time(opset):
         ptg.run(text, np.array(-1), np.array(4), opset=opset)
 
 
-@pytest.mark.parametrize("opset", [13, 18, 26])
+@pytest.mark.parametrize("opset", SOME_OPSETS)
 def test_flow(opset):
     """Fns, Scan, loops over generators and with a carried one, ifs, lists, joins, indices"""
     text = """
@@ -111,7 +112,7 @@ SHAPES = """graph g(r: rng, mu: float64[n], one: float64[1, 1], n2: int64[], siz
 }"""
 
 
-@pytest.mark.parametrize("opset", [13, 18, 26])
+@pytest.mark.parametrize("opset", SOME_OPSETS)
 def test_shapes(opset):
     for n, n2, size in ((0, 0, (2, 0)), (1, 3, (4, 1)), (5, 2, (3, 5)), (1, 2, (2, 7))):
         g, mu, one = default_rng(5), np.linspace(-1, 1, n), np.ones((1, 1))
@@ -156,7 +157,7 @@ def draw(name, a, b, size, opset=18, level="all", math="standard"):
     return got, (words(r), x, y)
 
 
-@pytest.mark.parametrize("opset", [13, 18, 26])
+@pytest.mark.parametrize("opset", SOME_OPSETS)
 @pytest.mark.parametrize("name", ["uniform", "normal"])
 def test_two_parameters(name, opset):
     v = np.linspace(0, 2, 5)

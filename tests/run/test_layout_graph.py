@@ -5,6 +5,7 @@ import onnx
 import pytest
 
 import ptg
+from opsets import SOME_OPSETS
 
 W = 3  # elements of a row
 PARAMS = {"s": "p, W", "v": "p, W", "d": "p, W, W", "z": "p", "c": "p, 1", "q": "W", "t": "W, W", "r": "1, W"}
@@ -80,7 +81,7 @@ def compare(expressions, opset, dtype="float64"):
     return is_batch_last(model)
 
 
-@pytest.mark.parametrize("opset", [13, 18, 26])
+@pytest.mark.parametrize("opset", SOME_OPSETS)
 def test_random_expressions(opset):
     rng = np.random.default_rng(opset)
     batch_last = sum(compare(random_expressions(rng), opset, "float32" if i % 4 == 3 else "float64") for i in range(20))
@@ -102,7 +103,7 @@ def test_which_expressions(name):
     assert not is_batch_last(plain)  # nothing is known of how many points there will be
 
 
-@pytest.mark.parametrize("opset", [13, 18, 26])
+@pytest.mark.parametrize("opset", SOME_OPSETS)
 def test_triangles(opset):
     """Factors of Cholesky, of which Trilu leaves a triangle: a mask does that to batch-last arrays."""
     source = """graph g(s: float64[p, 3], d: float64[p, 3, 3]) -> (a, b) {

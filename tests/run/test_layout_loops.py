@@ -5,6 +5,7 @@ import onnx
 import pytest
 
 import ptg
+from opsets import SOME_OPSETS
 
 W = 3  # elements of a row
 PARAMS = {  # sequences first
@@ -88,7 +89,7 @@ def compare(body, opset, dtype="float64", n="7", sizes=((7, 3), (7, 1), (7, 0), 
     return is_batch_last(model)
 
 
-@pytest.mark.parametrize("opset", [13, 18, 26])
+@pytest.mark.parametrize("opset", SOME_OPSETS)
 def test_random_bodies(opset):
     rng = np.random.default_rng(opset)
     batch_last = sum(compare(random_body(rng), opset, "float32" if i % 4 == 3 else "float64") for i in range(12))

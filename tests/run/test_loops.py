@@ -5,6 +5,7 @@ import onnx
 import pytest
 
 import ptg
+from opsets import SOME_OPSETS
 
 OFF = ("states", "hoist", "batch", "push-out", "scan", "linear")
 
@@ -238,7 +239,7 @@ def close(got, want):
         np.testing.assert_allclose(g, w, 1e-12, 1e-13)
 
 
-@pytest.mark.parametrize("opset", [13, 18, 26])
+@pytest.mark.parametrize("opset", SOME_OPSETS)
 @pytest.mark.parametrize("name", LOOPS)
 def test_same_results(name, opset):
     """At an open length and at each length that the type says, with each rewrite switched off and with all."""
@@ -335,7 +336,7 @@ def test_rounds(name):
     rng = np.random.default_rng(2)
     shapes = [((), ()), (("5",), (5,)), (("m",), (5,)), (("m",), (1,)), (("m",), (0,)), (("2", "m"), (2, 3))]
     for k, (dims, shape) in enumerate(shapes):
-        for dtype, n, opset in (("float64", 59, (13, 18, 26)[k % 3]), ("float32", 24, 18), ("float64", 33, 18)):
+        for dtype, n, opset in (("float64", 59, SOME_OPSETS[k % 3]), ("float32", 24, 18), ("float64", 33, 18)):
             u, v = rng.uniform(-1, 1, (n, *shape)).astype(dtype), rng.normal(size=(n, *shape)).astype(dtype)
             first, c = rng.normal(size=shape).astype(dtype), np.array(0.3, dtype)
             got = ptg.run(rounds(form, dtype, n, dims, opset=opset), u, v, first, c)
@@ -345,7 +346,7 @@ def test_rounds(name):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("opset", [13, 18, 26])
+@pytest.mark.parametrize("opset", SOME_OPSETS)
 def test_states_that_forget_the_states_before(dtype, opset):
     """The coefficients of s' = v - 0.5 are 0 in all steps: a constant that once was read beyond its end."""
     text = f"graph g(vs: {dtype}[30], s0: {dtype}[]) -> (a, b) {{\n  a, b = loop (v in vs, s = s0) -> ([s], s) {{ next s = v - 0.5 }}\n}}"

@@ -6,8 +6,9 @@ import pytest
 
 import ptg
 from harness import Compiled
+from opsets import SOME_OPSETS
 
-OPSETS = (13, 18, 26)
+OPSETS = SOME_OPSETS
 
 SIGNED = ("int8", "int16", "int32", "int64")
 

@@ -23,6 +23,7 @@ from random_scans import Points
 from wild_loops import Wild
 
 from ptgc import _lib
+from opsets import SOME_OPSETS
 
 FIRST = int(os.environ.get("PTGC_SEED", "450"))
 SEEDS = range(FIRST, FIRST + int(os.environ.get("PTGC_EXAMPLES", "150")))
@@ -46,7 +47,7 @@ def test_as_written(seed):
     want = outputs(program.text, arguments, math="exact", flags=["Wno-unused", *(f"fno-{r}" for r in REWRITES)])
     if not all(np.all(np.abs(w) < 1e6) for w in want):
         return  # another way to compute it may overflow earlier
-    got = outputs(program.text, arguments, math=math, opset=draw.choice((13, 18, 26)), flags=["Wno-unused", *off])
+    got = outputs(program.text, arguments, math=math, opset=draw.choice(SOME_OPSETS), flags=["Wno-unused", *off])
     for k, (g, w) in enumerate(zip(got, want, strict=True)):
         assert g.dtype == w.dtype and g.shape == w.shape
         near = NEAR[program.dtype] * max(1, np.abs(w).max(initial=0))
@@ -60,7 +61,7 @@ def test_batches(seed):
         want = points.expected()
     except Exception as e:  # PyTensor's: a shape with a 1 that its types do not know, more steps than rows, no gradient
         pytest.skip(str(e)[:80])
-    mode = ptgc.onnx_mode(math=points.pick("exact", "standard", "native"), opset=points.pick(13, 18, 26))
+    mode = ptgc.onnx_mode(math=points.pick("exact", "standard", "native"), opset=points.pick(*SOME_OPSETS))
     f = pytensor.function(points.many, points.results, mode=mode, on_unused_input="ignore")
     try:
         got = f(*points.values)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from ptg import run
 from test_random_words import vector
+from opsets import SOME_OPSETS
 
 SEEDS = 0, 1, 42, 2**32 - 1, 2**32, 2**63 + 12345, 2**64 - 1
 HIGH, LOW = 64, 2**64 - 1
@@ -15,7 +16,7 @@ def words(generator):
     return [at >> HIGH, at & LOW, step >> HIGH, step & LOW, state["has_uint32"], state["uinteger"]]
 
 
-@pytest.mark.parametrize("opset", [13, 18, 26])
+@pytest.mark.parametrize("opset", SOME_OPSETS)
 def test_seeds(opset):
     text = """ptg 1
     graph g(seed: uint64[], n: int64[]) -> (one, children) {

@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 
 import ptg
+from opsets import SOME_OPSETS
 
 HALF = 2 ** 64 - 1
 KINDS = {"pcg64": np.random.PCG64, "pcg64dxsm": np.random.PCG64DXSM, "philox": np.random.Philox}
@@ -54,7 +55,7 @@ def check(text, kind, read, before, n, used, opset=18, fixed=False):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("opset", [13, 18, 26])
+@pytest.mark.parametrize("opset", SOME_OPSETS)
 def test_words(kind, opset):
     for n in (0, 1, 2, 255, 256, 257, 1000):
         check(WORDS, kind, raw, 3, n, n, opset)

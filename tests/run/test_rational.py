@@ -3,6 +3,7 @@
 import numpy as np
 import ptg
 import pytest
+from opsets import SOME_OPSETS
 
 P, Q = [0.25, -3, 2.5, 7], [1, 4.5]
 
@@ -16,7 +17,7 @@ def graph(dims, dtype="float64", p=P, q=Q):
 @pytest.mark.parametrize("dims, shape", [("", ()), ("0", (0,)), ("1", (1,)), ("7", (7,)), ("2, 3", (2, 3)), ("1, 1, 4", (1, 1, 4)), ("5000", (5000,)), ("n", (6,)), ("n", (0,)), ("n", (1,)), ("n, 3", (2, 3))])
 def test_values(dims, shape, p, q, dtype):
     x = np.random.default_rng(3).uniform(-3, 9, shape).astype(dtype)
-    for opset in (13, 18, 26):
+    for opset in SOME_OPSETS:
         y = ptg.run(graph(dims, dtype, p, q), x, opset=opset)
         assert y.dtype == x.dtype and y.shape == x.shape
         d = x.astype(float)
@@ -38,7 +39,7 @@ def test_several(dims, shape, dtype):
     for names in ("xxxx", "xyxy", "yyyx", "xyzx"):
         call = ", ".join(f"{n}, {p}, {q}" for n, (p, q) in zip(names, lists))
         text = f"graph g(x: {dtype}[{dims}], y: {dtype}[{dims}], z: {dtype}[{dims}]) -> (a, b, c, d) {{ a, b, c, d = rational({call}) }}"
-        for opset in (13, 18, 26):
+        for opset in SOME_OPSETS:
             model = ptg.compile(text, opset, options=("-Wno-unused",))
             got = ptg.run(model, x, y, z)
             for n, (p, q), r in zip(names, lists, got):
@@ -77,7 +78,7 @@ def test_long_polynomials(dims, shape, dtype):
     y = np.full(shape, 1e60 if dtype == "float64" else 1e15, dtype)
     d = x.astype(np.longdouble)
     near = 1e-14 if dtype == "float64" else 4e-6
-    for opset in (13, 18, 26):
+    for opset in SOME_OPSETS:
         model = ptg.compile(graph(dims, dtype, *LONG), opset)
         np.testing.assert_allclose(ptg.run(model, x), np.polyval(LONG[0], d) / np.polyval(LONG[1], d), near)
         text = f"graph g(x: {dtype}[{dims}], y: {dtype}[{dims}]) -> (a, b) {{ a, b = rational(x, {LONG[0]}, {LONG[1]}, y, [1, 2], [4, 1]) }}"

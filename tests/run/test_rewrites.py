@@ -11,6 +11,7 @@ import pytest
 import ptg
 from files import EXAMPLES, OPS, PTGC, compile_file, name_of, random_inputs
 from harness import QUIET, check_model
+from opsets import SOME_OPSETS
 
 NAMES = re.search(
     r"^Rewrites: (.*?)\n\n", subprocess.run([PTGC, "--help"], capture_output=True, text=True).stdout, re.M | re.S
@@ -111,7 +112,7 @@ def test_negatives_and_repeated_conditions():
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("opset", [13, 18, 26])
+@pytest.mark.parametrize("opset", SOME_OPSETS)
 def test_infinite_logarithm(dtype, opset):
     """log(x) = -inf, where the logarithm is read for that alone and where it is not."""
     text = "graph g(x: %s[n], z: %s[n, 1]) -> (a, b, c) {\n a = Eq(Log(x), -inf)\n c = Log(z)\n b = Neq(-inf, c)\n}\n" % (dtype, dtype)
@@ -124,7 +125,7 @@ def test_infinite_logarithm(dtype, opset):
         assert np.array_equal(a, x == 0) and np.array_equal(b[:, 0], x != 0) and c.shape == (n, 1)
 
 
-@pytest.mark.parametrize("opset", [13, 18, 26])
+@pytest.mark.parametrize("opset", SOME_OPSETS)
 def test_slice_of_expanded(opset):
     """Rows of what is stretched along columns are cut before; rows of what is stretched along rows are not."""
     text = """graph g(x: float64[5, 1], z: float64[1, 1], k: int64[]) -> (a, b) {
@@ -143,7 +144,7 @@ def test_slice_of_expanded(opset):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("opset", [13, 18, 26])
+@pytest.mark.parametrize("opset", SOME_OPSETS)
 def test_relu(dtype, opset):
     """Maximum(x, 0) is Relu where the sign of a zero does not count."""
     text = "ptg 1\n\ngraph g(x: %s[n], y: %s[m, 1]) -> (a, b, c) {\n a = Maximum(x, 0)\n b = Maximum(0, y)\n c = Maximum(y, [[0, 0]])\n}\n"
@@ -175,7 +176,7 @@ def test_splat_dtypes():
     assert np.array_equal(ptg.run(model, 2), np.full(5000, 7, "float32"))
 
 
-@pytest.mark.parametrize("opset", [13, 18, 26])
+@pytest.mark.parametrize("opset", SOME_OPSETS)
 def test_choices_that_zeros_part(opset):
     """Where(c, x, 0) + Where(c, 0, y) is one Where, not so if c broadcasts or the zeros are on one side."""
     rng = np.random.default_rng(0)
@@ -299,7 +300,7 @@ def test_part_of_sum_of_padded(axis, rows):
             a, b = np.random.default_rng(n).normal(size=(2, n, 4) if axis else (2, 4, n))
             pad = lambda x, *p: np.pad(x, [(0, 0)] * axis + [p] + [(0, 0)] * (1 - axis))
             want = np.exp(np.split(pad(-a, 0, 1) + pad(b, 1, 0), np.cumsum(sizes)[:-1], axis)[part])
-            for opset in 13, 18, 26:
+            for opset in SOME_OPSETS:
                 model = ptg.compile("ptg 1 optimise\n" + text, math="standard", opset=opset, options=("-Wno-unused",))
                 assert (b"Pad" in model) != gone
                 np.testing.assert_array_equal(ptg.run(model, a, b).shape, want.shape)

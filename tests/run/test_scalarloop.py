@@ -10,9 +10,10 @@ from pytensor.tensor.elemwise import Elemwise
 
 import ptgc
 from harness import Compiled, compare
+from opsets import SOME_OPSETS
 
 
-def agree(inputs, outputs, *calls, opsets=(13, 18, 26), **tolerance):
+def agree(inputs, outputs, *calls, opsets=SOME_OPSETS, **tolerance):
     outputs = outputs if isinstance(outputs, list) else [outputs]
     c = Compiled(inputs, outputs, opsets=opsets)
     f = pytensor.function(inputs, outputs, mode="ONNX", on_unused_input="ignore")

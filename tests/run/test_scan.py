@@ -9,6 +9,7 @@ from pytensor.scan.utils import until
 import ptg
 import ptgc  # noqa: F401
 from harness import Compiled, compare
+from opsets import SOME_OPSETS
 
 @pytest.fixture
 def rng():
@@ -22,7 +23,7 @@ def loop(fn, **options):
     return scan(fn, return_updates=False, **options)
 
 
-def agree(inputs, outputs, *calls, opsets=(13, 18, 26)):
+def agree(inputs, outputs, *calls, opsets=SOME_OPSETS):
     """Both forms of the graph give what PyTensor's Python code gives for the graph as written."""
     c = Compiled(inputs, outputs, opsets=opsets)
     f = pytensor.function(inputs, outputs, mode="ONNX", on_unused_input="ignore")

@@ -6,6 +6,7 @@ import ptg
 import pytest
 import scipy.special as ss
 from ptg import nodes
+from opsets import SOME_OPSETS
 
 OFF = ("-fno-share-calls",)
 
@@ -22,7 +23,7 @@ def both(text, *inputs, opset=18, saves=True):
     return got
 
 
-@pytest.mark.parametrize("opset", [13, 18, 26])
+@pytest.mark.parametrize("opset", SOME_OPSETS)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
 def test_mixed_ranks(dtype, opset):
     text = f"""graph g(a: {dtype}[], b: {dtype}[3], c: {dtype}[2, 2], d: {dtype}[1], e: {dtype}[1, 1]) -> (p, q, r, s, t) {{
@@ -102,7 +103,7 @@ def test_loops_and_ifs():
             np.testing.assert_allclose(h, ss.gammaln(a + 1) + ss.gammaln(b + gb) if a > 1 else ss.gammaln(a) * gb, rtol=1e-12)
 
 
-@pytest.mark.parametrize("opset", [13, 18, 26])
+@pytest.mark.parametrize("opset", SOME_OPSETS)
 def test_open_lengths(opset):
     text = """graph g(a: float64[n], b: float64[n], c: float64[m, k], d: float64[], e: float64[3], f: float64[1, n]) -> (p, q, r, s, t, u) {
       p = Gammaln(a)

@@ -5,6 +5,7 @@ import onnx
 import pytest
 
 import ptg
+from opsets import SOME_OPSETS
 
 TAKEN = (np.arange(60) * 7 % 5 - 2).tolist()
 CASES = {  # dims of x, body, NumPy, the operators that show it
@@ -32,7 +33,7 @@ CASES = {  # dims of x, body, NumPy, the operators that show it
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("opset", [13, 18, 26])
+@pytest.mark.parametrize("opset", SOME_OPSETS)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
 @pytest.mark.parametrize("name", CASES)
 def test_values(name, dtype, opset):

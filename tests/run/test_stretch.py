@@ -5,6 +5,7 @@ import onnx
 import pytest
 
 import ptg
+from opsets import SOME_OPSETS
 
 SHAPES = [  # of two operands, and whether one is stretched
     ("n, 60, 3", "n, 60, 1", True), ("n, 60, 1", "n, 1, 3", True), ("1, 60, 1", "n, 1, 4", True),
@@ -20,7 +21,7 @@ def shape(text, sizes):
     return tuple(sizes[d.strip()] if d.strip() in sizes else int(d) for d in text.split(",") if d.strip())
 
 
-@pytest.mark.parametrize("opset", [13, 18, 26])
+@pytest.mark.parametrize("opset", SOME_OPSETS)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
 @pytest.mark.parametrize("a, b, stretched", SHAPES)
 def test_values(a, b, stretched, dtype, opset):

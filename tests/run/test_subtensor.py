@@ -13,6 +13,7 @@ import pytest
 
 from harness import ALL, INTS, UINTS, Compiled, values, variable
 import ptg
+from opsets import SOME_OPSETS
 
 pytestmark = pytest.mark.sampled
 
@@ -57,7 +58,7 @@ def test_symbolic_slices(step):
     """Bounds that only the run knows."""
     x, a, b, k = variable("float64", (3,), True, "x"), scalar("a"), scalar("b"), scalar("k")
     s = k if step == "k" else step
-    c = Compiled([x, a, b, k], [x[a:b:s], x[a::s], x[:b:s], x[a:2:s], x[-2:b:s], x[::s]], (13, 18, 26))
+    c = Compiled([x, a, b, k], [x[a:b:s], x[a::s], x[:b:s], x[a:2:s], x[-2:b:s], x[::s]], SOME_OPSETS)
     for n in (0, 1, 2, 5):
         for i, j in itertools.product((-7, -2, -1, 0, 1, 2, 4, 7), repeat=2):
             for kk in (-2, -1, 1, 3) if step == "k" else (1,):
@@ -659,12 +660,12 @@ def test_ranges_as_indices():
     r = pt.arange(n, m)
     outputs = [x[r], x[:, r], x[r[:, None]], x[r, 1:], x[pt.arange(n, m, 2)], x[pt.arange(m, n, -1)], x[pt.arange(x.shape[0])], x[::-1][pt.arange(m)], x[pt.arange(-1, m)], x[r, 0]]
     for o in outputs:
-        c = Compiled([x, n, m], [o], (13, 18, 26))
+        c = Compiled([x, n, m], [o], SOME_OPSETS)
         c.run(data("float64", (4, 3)), 0, 2)
         c.run(data("float64", (4, 3)), 1, 1)
         c.run(data("float64", (4, 3)), -2, 2)
     for o in (x[r], x[:, r], x[pt.arange(m)], x[r[:, None]]):
-        c = Compiled([x, n, m], [o], (13, 18, 26))
+        c = Compiled([x, n, m], [o], SOME_OPSETS)
         c.raises(data("float64", (4, 3)), np.array(0), np.array(9))
         c.raises(np.zeros((1, 1)), np.array(0), np.array(2))
 
