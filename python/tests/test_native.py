@@ -504,8 +504,11 @@ def test_verify(tmp_path, monkeypatch):
         ptgc.verify(TEXT)
 
 
-def test_a_check_of_which_the_c_knows_no_side_is_refused():
+def test_a_length_that_an_integer_says_is_checked():
     """Never left out: the length would be another one."""
     n = pt.lscalar("n")
-    with pytest.raises(ptgc.UnsupportedError, match="cannot check yet that"):
-        function([y, n], pt.specify_shape(y, (n,)) * 2)
+    f = function([y, n], pt.specify_shape(y, (n,)) * 2)
+    np.testing.assert_array_equal(f(np.ones(3), 3), np.full(3, 2.0))
+    for other in -1, 0, 2, 4:
+        with pytest.raises(AssertionError, match="axis 0 of y must be n"):
+            f(np.ones(3), other)
