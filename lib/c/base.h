@@ -35,6 +35,14 @@ static inline int64_t ptgc_plus(int64_t a, int64_t b)
 	return a + b;
 }
 
+/* An integer that should be a length; those that are none stay so, and can be added */
+static inline int64_t ptgc_near_length(int64_t n)
+{
+	const int64_t most = (int64_t)1 << 48;
+
+	return n > most ? most : n < -most ? -most : n;
+}
+
 /* A length that Reshape may give as -1, where `others` is the product of all lengths; -1 if the
    others do not say what it is */
 static inline int64_t ptgc_open_length(int64_t n, int64_t all, int64_t others)

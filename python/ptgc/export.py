@@ -579,7 +579,7 @@ def write_exported(compiled: Callable[..., Exported], file: str | os.PathLike, o
     """Writes the model that the function makes with the options, and the data file beside it if there is one."""
     path = Path(file)
     if path.suffix in (".c", ".h", ".so"):
-        raise ValueError(f"an ONNX model is not called {path.name}: export_c and export_density write C")
+        raise ValueError(f"an ONNX model is not called {path.name}: export_c, export_density and export_nuts write C")
     options.setdefault("external_name", path.name + "-*.data")
     name = options.get("external_data")
     if name and name is not True and (Path(name).name != name or name == path.name):

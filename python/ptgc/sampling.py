@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from inspect import signature
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,7 +30,16 @@ from ptgc._nuts_ops import ALL_STEPS, HIDDEN, STATE, STATS, STATS_OF_STEPS, Conv
 from ptgc._predictions import WORDS, Predicted, Predictions
 from ptgc._run import Checkpoint, Run, progress_of, warn_of_stop
 from ptgc.errors import no_such
-from ptgc.export import compile_onnx, in_python, make_exported, takes_options_of, usual_options, write_exported
+from ptgc.export import (
+    Exported,
+    compile_onnx,
+    export_c,
+    in_python,
+    make_exported,
+    takes_options_of,
+    usual_options,
+    write_exported,
+)
 from ptgc.linker import rewritten
 from ptgc.runtime import arguments
 
@@ -507,7 +517,18 @@ def compiled_sampler(
 
 
 @takes_options_of(compile_nuts)
-def export_nuts(model: Any, file: str | os.PathLike, **options: Any) -> Sampler:
-    """Writes the sampler of ``compile_nuts`` as an ONNX file, and returns it. There is no sampler in C: a program in C runs
-    the file, as examples/nuts/nuts.c does."""
-    return write_exported(lambda **o: compile_nuts(model, **o), file, options)
+def export_nuts(model: Any, file: str | os.PathLike, **options: Any) -> Exported:
+    """Writes the sampler of ``compile_nuts`` as an ONNX file, and returns it. If the file is called ``name.c`` it is C, and
+    a shared library if it is called ``name.so``, with its header beside it, as from ``export_c``: one call gives all
+    draws. So it has no ``state_...`` inputs, and it predicts nothing."""
+    path = Path(file)
+    if path.suffix not in (".c", ".so"):
+        return write_exported(lambda **o: compile_nuts(model, **o), file, options)
+    if options.pop("predict", ()):
+        raise ValueError(f"a sampler in C predicts nothing: leave out predict=, or write {path.stem}.onnx")
+    judged = bool(options.pop("diagnostics", False))
+    of_graph = {k: options.pop(k, p.default) for k, p in signature(nuts_graph).parameters.items() if k != "model"}
+    data = Data(model, data_option(options, of_graph.pop("data")))
+    chains, var_names = of_graph.pop("chains"), of_graph.pop("var_names")
+    graph = graph_of_sampler(data, start_of(data), chains, var_names, of_graph, diagnostics=judged)
+    return export_c(graph.inputs, graph.outputs, file, **{"model_name": path.stem, **options})

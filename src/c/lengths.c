@@ -34,17 +34,29 @@ enum reading {
 	TO_COMPARE, /* the same, and an integer of an input may be what it is made of */
 };
 
-/* An element of an input of integers */
+/* An element of an input of integers, as far as it can be a length */
 static const char *input_text(struct printer *p, const struct dim_view *atom, bool *start)
 {
 	const struct value *v = atom->source ? atom->source->lowered : NULL;
 
 	if (!v || atom->kind != SOURCE_VALUE || v->def || held(p, v)->home != p->g->block ||
-	    held(p, v)->where == UNSEEN)
+	    held(p, v)->where == UNSEEN || dtypes[v->type.dtype].kind != KIND_INT)
 		return NULL;
 	*start = false;
 	const char *name = held(p, v)->name;
-	return v->type.rank ? loaded(p, v->type.dtype, textf(p, "%s[%u]", name, atom->at)) : name;
+	return textf(p, "ptgc_near_length(%s)",
+		     v->type.rank ? textf(p, "%s[%u]", name, atom->at) : name);
+}
+
+/* How term i of a form is read. A sum of integers near lengths is a number; a product may be none,
+ * and what is left of a division is another one. */
+static enum reading reading_of_term(const struct dim_view *v, enum reading how, uint32_t i)
+{
+	bool far = v->form == DIM_SUM && (v->coef[i] > 1000 || v->coef[i] < -1000);
+
+	return how == TO_COMPARE && (far || v->form == DIM_PRODUCT || v->form == DIM_MOD)
+		       ? AS_WRITTEN
+		       : how;
 }
 
 static const char *form_text(struct printer *p, dim d, enum reading how, bool *start, int tall)
@@ -67,7 +79,8 @@ static const char *form_text(struct printer *p, dim d, enum reading how, bool *s
 	if (tall > MAX_TALL || v.nterms > countof(of))
 		return NULL;
 	for (uint32_t i = 0; i < v.nterms; i++)
-		if (!(of[i] = form_text(p, v.term[i], how, start, tall + 1)))
+		if (!(of[i] = form_text(p, v.term[i], reading_of_term(&v, how, i), start,
+					tall + 1)))
 			return NULL;
 	if (v.form == DIM_PRODUCT)
 		return product(p, of, v.nterms);

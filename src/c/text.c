@@ -142,6 +142,8 @@ const char *times(struct printer *p, const char *a, const char *b)
 		return textf(p, "%lld", (long long)(x * y));
 	if ((na && x == 1) || (nb && y == 1))
 		return na && x == 1 ? b : a;
+	if (na && !nb) /* one text for one product */
+		return times(p, b, a);
 	return textf(p, "%s * %s", in_parens(p, a), in_parens(p, b));
 }
 
