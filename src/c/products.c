@@ -108,6 +108,8 @@ static bool as_matrices(struct printer *p, const struct sum_of_products *s, stru
 	uint32_t terms = 0;
 	int64_t c;
 
+	if (n->nin < 2)
+		return false;
 	*m = (struct matrices){.a = n->in[0], .b = n->in[1]};
 	if ((t != DT_FLOAT32 && t != DT_FLOAT64) || repeats_letter(m->a, s->in[0]) ||
 	    repeats_letter(m->b, s->in[1]) || (n->nin > 2 && n->onnx->id != ONNX_Gemm))

@@ -422,7 +422,7 @@ static bool call_of_sizes(struct elab *e, struct sym *name, const struct cv *arg
 			  struct span s, struct cv *result)
 {
 	bool max = is_word(name, "max");
-	dim d, next;
+	dim d = DIM_NONE, next;
 
 	if ((!max && !is_word(name, "min")) || nargs < 2)
 		return false;

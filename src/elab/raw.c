@@ -381,7 +381,9 @@ static bool is_method(struct elab *e, uint32_t at)
 	const char *name = n->u.sym->s;
 	size_t len = strcspn(name, ".");
 
-	if (!find_value(e, intern(e->cx, name, len)))
+	const struct binding *b = find_value(e, intern(e->cx, name, len));
+
+	if (!b || b->missing)
 		return false;
 	const char *instead = method_instead(e, at);
 	elab_error(e, n->at, E_UNKNOWN_OP, "'%.*s' is a value, which has no method '%s': write %s",
