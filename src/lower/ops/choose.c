@@ -92,7 +92,8 @@ static struct value *check_not_negative(struct build *b, struct value *dims)
 	bool sure = k != NULL;
 
 	for (uint32_t i = 0; sure && i < k->n; i++)
-		sure = k->at[i] && dim_ge(b->cx, k->at[i], 0);
+		sure = k->at[i] && dim_ge(b->cx, k->at[i], 0) &&
+		       !dim_may_be_negative(b->cx, k->at[i]);
 	dims = low(b, dims);
 	if (sure)
 		return dims;
