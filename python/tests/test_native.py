@@ -343,6 +343,11 @@ def test_other_flags_and_processors_have_files_of_their_own(cache, monkeypatch):
     assert len(libraries(cache)) == 3
 
 
+def test_rows_of_constants_make_no_large_file():
+    code = b"/* Compile with -O3. */\n" + b"\t1, 2,\n" * _cc.LARGE
+    assert _cc.flags_of(code, []) == ["-O3"]
+
+
 def test_large_files_are_compiled_at_o1(cache, tmp_path, monkeypatch):
     script, log = tmp_path / "log-cc", tmp_path / "calls"
     script.write_text(f'#!/bin/sh\necho "$*" >>{shlex.quote(str(log))}\nexec cc "$@"\n')
