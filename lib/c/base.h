@@ -35,7 +35,8 @@ static inline int64_t ptgc_plus(int64_t a, int64_t b)
 	return a + b;
 }
 
-/* An integer that should be a length; those that are none stay so, and can be added */
+/* An integer that should be a length, cut to 2^48 and -2^48. No array has 2^48 elements, so what was
+   cut is no length before or after; sums of such numbers do not overflow. */
 static inline int64_t ptgc_near_length(int64_t n)
 {
 	const int64_t most = (int64_t)1 << 48;

@@ -34,7 +34,7 @@ enum reading {
 	TO_COMPARE, /* the same, and an integer of an input may be what it is made of */
 };
 
-/* An element of an input of integers, as far as it can be a length */
+/* An element of an input of integers, cut to what a length can be; NULL: the atom is none */
 static const char *input_text(struct printer *p, const struct dim_view *atom, bool *start)
 {
 	const struct value *v = atom->source ? atom->source->lowered : NULL;
@@ -48,8 +48,9 @@ static const char *input_text(struct printer *p, const struct dim_view *atom, bo
 		     v->type.rank ? textf(p, "%s[%u]", name, atom->at) : name);
 }
 
-/* How term i of a form is read. A sum of integers near lengths is a number; a product may be none,
- * and what is left of a division is another one. */
+/* How term i of a form is read. An integer of an input is cut to what a length can be, so that sums
+ * of them do not overflow. Products may, and a number that was cut has another remainder: there,
+ * such an integer has no text. */
 static enum reading reading_of_term(const struct dim_view *v, enum reading how, uint32_t i)
 {
 	bool far = v->form == DIM_SUM && (v->coef[i] > 1000 || v->coef[i] < -1000);
