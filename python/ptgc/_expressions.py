@@ -240,7 +240,9 @@ def product(node: Apply, is_alone) -> list[Variable] | None:
 
 def promoted(op: str, node: Apply, args) -> list[int]:
     """The positions of the integers that make float64 of float32 in PyTensor's promotion. The text says so with a Cast,
-    which changes no value: without it ptgc warns that it is hardly meant, as it is not where a person writes it."""
+    which changes no value: without it ptgc warns that it is hardly meant, as it is not where a person writes it.
+
+    Of Mul(a, b, x) with integers a and b the product a * b is an integer, which wraps: there it is x that is cast."""
     if op not in WEAK or not isinstance(node.op, Elemwise) or node.outputs[0].type.dtype != "float64":
         return []
     dtypes = {
@@ -248,6 +250,9 @@ def promoted(op: str, node: Apply, args) -> list[int]:
     }  # fmt: skip
     if "float32" not in dtypes.values() or any(t in ("float64", "complex64", "complex128") for t in dtypes.values()):
         return []
+    if op in ("Add", "Mul") and all(v.type.dtype.startswith(("int", "uint", "bool")) for v in args[:2]):
+        first = next(k for k, v in enumerate(args) if v.type.dtype.startswith("float"))
+        return [first] if first in dtypes else []
     return [k for k, t in dtypes.items() if upcast(t, "float32") == "float64"]
 
 

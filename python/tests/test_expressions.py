@@ -195,3 +195,23 @@ def test_promotion_is_written():
     for u, v in zip(want, have, strict=True):
         assert u.dtype == v.dtype
         np.testing.assert_allclose(u, v, rtol=1e-6)
+
+
+@pytest.mark.parametrize("op", [pt.mul, pt.add])
+@pytest.mark.parametrize("dtypes", list(itertools.product(["bool", "uint8", "int64", "float32"], repeat=3)))
+def test_promotion_is_from_the_left(op, dtypes):
+    """a * b * x of integers a and b and a float x: a * b is an integer, which wraps, and whose 0 has no sign."""
+    given = [pt.vector(name, dtype=dtype) for name, dtype in zip("abc", dtypes, strict=True)]
+    most = {"bool": True, "uint8": 200, "int64": 2**62 + 1, "float32": -3e38}
+    values = [np.array([most[dtype], 0, 1], dtype) for dtype in dtypes]
+    out = op(*given)
+    text = ptgc.to_ptg(given, out)
+    model = ptgc.load(text, math="exact")
+    assert not [w for w in model.warnings if "float64" in str(w)]
+    with np.errstate(over="ignore"):
+        want = pytensor.function(given, out, mode=pytensor.compile.mode.Mode("py", None))(*values)
+    got = model(*values)
+    assert got.dtype == want.dtype
+    np.testing.assert_array_equal(got, want)
+    np.testing.assert_array_equal(np.signbit(got), np.signbit(want))
+
