@@ -97,6 +97,14 @@ def of_one_dtype(operations, leaves=()):
     return holds
 
 
+def widens_one_operand(node) -> bool:
+    """Have all operands but one the dtype of the result, and a negated one too? Then one constant less, or a sign
+    taken out, leaves the dtypes as they are in which a sum or product is computed."""
+    dtype = node.outputs[0].type.dtype
+    other = [v for v in node.inputs if v.type.dtype != dtype]
+    return len(other) <= 1 and not any(v.owner and is_elementwise(v.owner, scalar.Neg) for v in other)
+
+
 def is_elementwise(node, operations) -> bool:
     return isinstance(node.op, Elemwise) and isinstance(node.op.scalar_op, operations)
 
@@ -184,6 +192,16 @@ WRONG = (
         "local_mul_canonizer", "x * x / x", np.array([16], "uint8"),
         "x, 16: but x * x is 0 in uint8",
         of_one_dtype(scalar.Mul | scalar.TrueDiv | scalar.Reciprocal, ("int32", "int64")),
+    ),
+    Wrong(
+        "local_mul_specialize", "pt.mul(pt.constant(1.0, dtype='float64'), x, x)", np.array([127], "uint8"),
+        "x * x, computed in uint8: 1, not 16129",
+        widens_one_operand,
+    ),
+    Wrong(
+        "local_add_remove_zeros", "pt.add(pt.constant(0.0, dtype='float64'), x, x)", np.array([100], "int8"),
+        "x + x, computed in int8: -56, not 200",
+        widens_one_operand,
     ),
     Wrong(
         "local_useless_elemwise", "pt.neq(x, x)", np.array([np.nan]),

@@ -562,7 +562,8 @@ class Graph:
                 index[at] = self.number(-n, n - 1)
             else:
                 v = pt.tensor(f"x{len(self.inputs)}", dtype=self.choose(INTS + ("uint8",)), shape=(None,) if kind == 1 else (length,))
-                low = 0 if v.dtype == "uint8" else -n
+                low = max(-n, np.iinfo(v.dtype).min)
+                n = min(n, np.iinfo(v.dtype).max + 1)
                 self.inputs.append(v)
                 self.all.set(v, np.array([low + self.pick(n - low) for _ in range(length)], v.dtype))
                 index[at] = v
