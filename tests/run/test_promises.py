@@ -377,8 +377,8 @@ def test_readme_says_what_the_tables_show():
     assert rows[0][hand + 2 : hand + 4] == ["standard", "native"] and len(rows) == 1 + 10
     more = [max(int(r[at]) - int(r[hand]) for r in rows[1:]) for at in (hand + 2, hand + 3)]
     time = re.search(r"standard ([\d.]+), native", table)[1]
-    assert f"adds up to {more[0]} nodes to a network written by hand in ONNX, and takes {time} times its time." in README
-    assert f"adds up to {more[1]} (" in README
+    assert f"has up to {more[0]} nodes more than the same network written by hand in ONNX, and takes {time} times as long." in README
+    assert f"it has up to {more[1]} more (" in README
     page = (top / "doc" / "accuracy.md").read_text()
     wide = next(line for line in page.splitlines() if line.startswith("- `Polygamma`")).count("`") // 2
     assert f"{wide} functions, such as `Betainc`, are computed in float64" in README
