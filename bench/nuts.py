@@ -1,6 +1,6 @@
 """Effective draws a second
 
-`nuts.py [--page FILE] [--ours] [model ...]`: NUTS inside of one ONNX file (`ptgc.compile_nuts`) at 1, 4, 64 and 512 chains,
+`nuts.py [--page FILE] [--ours] [model ...]`: NUTS inside one ONNX file (`ptgc.compile_nuts`) at 1, 4, 64 and 512 chains,
 beside nutpie and PyMC's own NUTS (by Numba), which run one chain after another on one processor: their rate is that
 of any number of chains. 1000 draws of a chain after 1000 of tuning, which count in the time; compiling does not.
 The last column is the same for 64 chains by parts, as `Sampler.sample` runs them. --ours leaves nutpie and PyMC out.
