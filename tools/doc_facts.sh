@@ -12,6 +12,7 @@ version=$(sed -n 's/^#define PTGC_VERSION "\(.*\)"/\1/p' src/ptgc.h)
 cat <<SED
 s/^__version__ = "[0-9.]*"/__version__ = "$version"/
 s/^\.TH PTGC 1 "" "ptgc [0-9.]*"/.TH PTGC 1 "" "ptgc $version"/
+s/ptgc is at version [0-9]*\.[0-9]*/ptgc is at version ${version%.*}/
 s/libptgc\.so\.[0-9]*\.[0-9]*\.[0-9]*/libptgc.so.$version/
 s/\b${opsets%% *} to [0-9][0-9]*;/$opsets;/g
 s/ONNX opsets ${opsets%% *} to [0-9][0-9]*/ONNX opsets $opsets/g
