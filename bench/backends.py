@@ -1,10 +1,10 @@
 """mode="ONNX" beside PyTensor's own backends and jax2onnx: time to a compiled function, time a call
 
-`backends.py [mode ...]`, by default ONNX NUMBA JAX; a mode that is not installed is left out.
-For ONNX also: what a call costs on top of the bare session.run of the same model; and the whole
-function beside a call of PyTensor's with nothing in it plus session.run. The fastest of many runs
-counts. From the rewritten graph to a session that is ready is measured beside jax2onnx, each in a
-process of its own: the first time, with what has to be imported for it, and the fastest of later ones.
+`backends.py [mode ...]`: by default ONNX NUMBA JAX; a mode that is not installed is left out. For ONNX there are two
+more figures: what a call costs on top of the bare session.run of the same model, and the whole function beside a call
+of an empty PyTensor function plus session.run. The fastest of many runs counts. The time from the rewritten graph to
+a session that is ready is measured beside jax2onnx. Each runs in a process of its own: the first time, with the
+imports that it needs, and the fastest of later times.
 """
 
 import json

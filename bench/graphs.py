@@ -1,9 +1,8 @@
 """Compile time and memory on large graphs: ptgc beside onnx.parser + checker + shape inference
 
-`graphs.py [nodes ...]`, by default 100,000 and 1,000,000.
-Both read a text of n nodes and write a model; the ratio is what counts, as machines differ. Times are the
-processor's; those of ptgc, and its peak memory, are of the whole process; the peer's leave out Python's start.
-The best of some runs counts.
+`graphs.py [nodes ...]`: by default 100,000 and 1,000,000. Both tools read a text of n nodes and write a model. The
+ratio is what counts, as machines differ. Times are the processor's. Those of ptgc, and its peak memory, are of the
+whole process. The times of the peer leave out Python's start. The best of some runs counts.
 """
 
 import sys

@@ -1,12 +1,14 @@
 """Linear algebra of one matrix and of a batch, beside JAX and NumPy
 
-`linalg.py [--sizes n,...] [--batches b,...] [name ...]`. Times in microseconds of one call in float64, with static sizes:
+`linalg.py [--sizes n,...] [--batches b,...] [name ...]`: microseconds of one call in float64, with static sizes, for
 `b` matrices of n x n (1: without a batch). ONNX Runtime, JAX (jit, LAPACK) and NumPy or SciPy take turns in one
-process and one thread, from NumPy arrays to NumPy arrays, and the fastest turn counts. `/ JAX` is our time beside JAX's, `/ one` beside our time for one matrix.
+process and one thread, from NumPy arrays to NumPy arrays, and the fastest turn counts. `/ JAX` is ptgc's time divided
+by JAX's, and `/ one` is ptgc's time divided by its time for one matrix.
 
-What small matrices cost at least: a session call without nodes takes some 5 us, a whole call of JAX on one 4x4 or 8x8 matrix
-8 to 10 us. A node on such a matrix takes 0.25 to 0.35 us; a column takes four of them in Cholesky's factorisation, five in
-the elimination with a search for a pivot (2.0 us), eleven in LU, which moves rows as LAPACK does.
+Small matrices have a least cost. A session call without nodes takes some 5 us, and a whole call of JAX on one 4x4 or
+8x8 matrix 8 to 10 us. A node on such a matrix takes 0.25 to 0.35 us. A column takes four nodes in Cholesky's
+factorisation, five in the elimination with a search for a pivot (2.0 us), and eleven in LU, which moves rows as
+LAPACK does.
 """
 
 import argparse

@@ -1,9 +1,10 @@
 """Memory of many points in one call
 
-`memory.py [name ...]`: kilobytes a point that one call of 64, 512 and 4,096 points takes at its peak. Each is a process
-of its own, whose most resident memory is set beside that of a process which calls the same model with one point;
-inputs and results count. Matrices are 8 x 8, in float64, and models those of models.py. If memory grows as the number
-of points does, the figures of a row are alike; those below 1 are pages and not points.
+`memory.py [name ...]`: kilobytes a point that one call of 64, 512 and 4,096 points takes at its peak. Each call runs
+in a process of its own. Its peak of resident memory is compared with that of a process which calls the same model
+with one point. Inputs and results count. Matrices are 8 x 8, in float64, and models are those of models.py. If memory
+grows in proportion to the number of points, the figures of a row are alike. Figures below 1 are due to pages, not to
+points.
 """
 
 import sys

@@ -1,11 +1,10 @@
 """Log density and gradient of PyMC models: a call in the modes ONNX, JAX and NUMBA
 
-`models.py [--ops] [--first] [model ...]`, by default of all models of examples/pymc and some others, in one process
-on one processor. All modes are called in turns, and the fastest turn counts; results are read as NumPy arrays, and
-compared with one another first. The nodes of ONNX count with those of bodies, and so do PyTensor's nodes, which are
-those of the graph after the rewrites of mode ONNX. `--ops` tells what takes the time in ONNX Runtime: microseconds
-a call and nodes run, of the six operators that take most. `--first` adds the time from pytensor.function to the
-first result.
+`models.py [--ops] [--first] [model ...]`: by default all models of examples/pymc and some others, in one process on
+one processor. All modes are called in turns, and the fastest turn counts. Results are read as NumPy arrays, and are
+first compared with one another. The counts of nodes include those of bodies. PyTensor's nodes are those of the graph
+after the rewrites of mode ONNX. `--ops` shows what takes the time in ONNX Runtime: microseconds a call, and nodes
+run, of the six operators that take most. `--first` adds the time from pytensor.function to the first result.
 """
 
 import os

@@ -1,9 +1,10 @@
 """C beside ONNX Runtime, Numba and JAX
 
-`native.py [--peers] [model ...]`: log densities and gradients of examples/pymc, in microseconds a call. "bare" is the C function
-by itself, without Python, and session.run() of ONNX Runtime for the same text. With `--peers` also what pytensor.function gives
-for the same model by the modes NATIVE, NUMBA and JAX, as Python calls it, some 2 us of which are the call. The least of many
-turns counts; "spread" is how much longer the median turn of C took. All run in one thread. Results are compared first.
+`native.py [--peers] [model ...]`: log densities and gradients of examples/pymc, in microseconds a call. "bare" is the
+C function by itself, without Python, and session.run() of ONNX Runtime for the same text. `--peers` adds what
+pytensor.function gives for the same model by the modes NATIVE, NUMBA and JAX, as Python calls it; the call itself
+takes some 2 us of that. The least of many turns counts. "spread" is how much longer the median turn of C took. All
+run in one thread. Results are compared first.
 """
 
 import argparse

@@ -1,8 +1,9 @@
 """Float32 networks exported from PyTensor beside the same networks written by hand in ONNX
 
-`networks.py [--text] [network ...]`. Each network is exported at all levels of `--math`; times are ratios to the
-model by hand. "C" is the target c by the machine's compiler, called as mode="NATIVE" calls it, without a BLAS. All run
-in one process and one thread, in turns, and the fastest turn counts. Nodes of bodies count. `float64` are the nodes that give float64. `--text` prints the models.
+`networks.py [--text] [network ...]`: each network is exported at all levels of `--math`. Times are ratios to the
+model by hand. "C" is the target c, compiled by the machine's compiler and called as mode="NATIVE" calls it, without a
+BLAS. All run in one process and one thread, in turns, and the fastest turn counts. Nodes of bodies count. The columns
+`float64` count the nodes that give float64. `--text` prints the models.
 """
 
 import argparse

@@ -1,12 +1,12 @@
 """Effective draws a second
 
-`nuts.py [--page FILE] [--ours] [model ...]`: NUTS inside one ONNX file (`ptgc.compile_nuts`) at 1, 4, 64 and 512 chains,
-beside nutpie and PyMC's own NUTS (by Numba), which run one chain after another on one processor: their rate is that
-of any number of chains. 1000 draws of a chain after 1000 of tuning, which count in the time; compiling does not.
-The last column is the same for 64 chains by parts, as `Sampler.sample` runs them. --ours leaves nutpie and PyMC out.
-Seconds are those of the processor, not of the clock, the best of two runs. Effective draws are those of the element
-that has the fewest (ArviZ, bulk). The details go to standard error; --page writes the table into FILE, where the one
-of the last run stands. Needs: pymc, arviz, nutpie (bench/requirements.txt).
+`nuts.py [--page FILE] [--ours] [model ...]` runs NUTS inside one ONNX file (`ptgc.compile_nuts`) at 1, 4, 64 and 512
+chains. Beside it are nutpie and PyMC's own NUTS (by Numba), which run one chain after another on one processor: their
+rate is that of any number of chains. Each chain has 1000 draws after 1000 of tuning, which count in the time;
+compiling does not. The last column is the same for 64 chains by parts, as `Sampler.sample` runs them. --ours leaves
+nutpie and PyMC out. Seconds are those of the processor, not of the clock, the best of two runs. Effective draws are
+those of the element that has the fewest (ArviZ, bulk). The details go to standard error. --page writes the table into
+FILE, in the place of the table of the last run. Needs: pymc, arviz, nutpie (bench/requirements.txt).
 """
 
 import os

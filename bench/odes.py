@@ -1,8 +1,9 @@
 """Differential equations of PyMC models beside PyMC, whose op calls SciPy's odeint
 
-`odes.py` in an environment with PyMC. Milliseconds of a call on one thread: the sum of all states at 20 times (Robertson: 5)
-and its derivatives by first states and parameters, the sum alone, and for 64 points in one call. All take turns, and the
-fastest turn counts.
+`odes.py` in an environment with PyMC. A figure is the milliseconds of a call on one thread. The first two columns
+compute the sum of all states at 20 times (Robertson: 5) and its derivatives by first states and parameters. Then come
+the sum alone, and one point of the first computation if one call has 64 points. All take turns, and the fastest turn
+counts.
 """
 
 import os

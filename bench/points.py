@@ -1,9 +1,10 @@
 """Many points in one call
 
 `points.py [model ...]`: log densities and gradients of the models of models.py at 1, 4, 64 and 512 points in one call
-(`compile_onnx(..., batch="points")`, and C by `compile_native` of the same), in microseconds a point, beside Numba, which takes
-one point a call, and JAX's vmap of the same points. All in one process on one processor, called in turns, of which the fastest counts; at 64
-points each result is compared with Numba's. "loops" are the loops that are left, with those inside of others.
+(`compile_onnx(..., batch="points")`, and C by `compile_native` of the same), in microseconds a point. Beside them are
+Numba, which takes one point a call, and JAX's vmap of the same points. All run in one process on one processor, in
+turns, and the fastest turn counts. At 64 points each result is compared with Numba's. "loops" counts the loops that
+are left, with loops inside others.
 """
 
 import sys

@@ -22,7 +22,7 @@ fill() {
 head='import importlib.metadata as m
 names = ("onnxruntime", "pytensor", "pymc", "jax", "numba", "jax2onnx")
 print(f"""# Performance
-Made by `make bench`: do not edit. Machines differ, and only the ratios of one run are worth comparing.
+`make bench` makes this page: do not edit it. Machines differ, so compare only the ratios of one run.
 Versions: {", ".join(f"{p} {m.version(p)}" for p in names)}.""")'
 about='import ast, sys
 title, _, text = ast.get_docstring(ast.parse(open(sys.argv[1]).read())).partition("\n\n")

@@ -1,9 +1,10 @@
 """Special functions, beside SciPy
 
-`special.py [name ...]`. Microseconds of one call in float64 on one thread, of random arguments: positive orders and
-parameters up to 10, x up to 30, z of Hyp2f1 from -3 to 1, probabilities from 0 to 1. ONNX Runtime, C and SciPy take turns, and
-the fastest turn counts; C is the target c by the machine's compiler, called as mode="NATIVE" calls it. Loops run until the slowest element is done. The nodes count with those of bodies, most of which run
-only where an element needs them; the first rows are neighbours that were there before.
+`special.py [name ...]`: microseconds of one call in float64 on one thread, of random arguments. Orders and parameters
+are positive and up to 10, x is up to 30, z of Hyp2f1 is from -3 to 1, and probabilities are from 0 to 1. ONNX
+Runtime, C and SciPy take turns, and the fastest turn counts. C is the target c, compiled by the machine's compiler
+and called as mode="NATIVE" calls it. Loops run until the slowest element is done. The counts of nodes include those
+of bodies, most of which run only if an element needs them. The first rows are older functions, for comparison.
 """
 
 import argparse

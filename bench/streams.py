@@ -1,13 +1,14 @@
 """Random numbers, beside NumPy
 
-`streams.py [--draws N | --calls N] [--kind Philox] [--write] [name ...]`. For each distribution the draws and the state afterwards beside those of
-NumPy, which PyTensor's op calls. Nanoseconds of the processor a draw, on one thread: all draws of a call have the same parameters, ONNX
-Runtime and NumPy take turns, and the fastest turn counts. The last column is a call that draws one number, as a step of a loop does, in
-microseconds: 5 of them are what a call of ONNX Runtime costs from Python.
+`streams.py [--draws N | --calls N] [--kind Philox] [--write] [name ...]` compares the draws of each distribution, and
+the state afterwards, with those of NumPy, which PyTensor's op calls. Times are nanoseconds of the processor a draw,
+on one thread. All draws of a call have the same parameters. ONNX Runtime and NumPy take turns, and the fastest turn
+counts. The last column is a call that draws one number, as a step of a loop does, in microseconds; 5 of them are what
+a call of ONNX Runtime costs from Python.
 
-`--calls N` makes N short calls of each sampler by rejection and each of the lengths 1, 2, 3 and 100 instead, one behind the
-other on a stream. A model reads some more words than a call needs; so now and then one of the last words begins a number that
-ends behind them.
+`--calls N` instead makes N short calls of each sampler by rejection, for each of the lengths 1, 2, 3 and 100, one
+after the other on a stream. A model reads some more words than a call needs. So now and then one of the last words
+begins a number that ends after them.
 """
 
 # `make check-random` runs all of it with a million draws of each; --write puts the table into doc/random.md. It fails

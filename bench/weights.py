@@ -1,9 +1,9 @@
 """Compiling a model with large weights beside `cp` of the same bytes
 
-`weights.py [megabytes]`, by default 1000. Prints both times, their ratio and the memory that
-ptgc held beyond the mapping of the weights. Both read a file that is in the page cache and write a
-new one on the same file system, in turns, the first one in turns too; neither waits for the disk,
-and what was written is on it before the next one starts.
+`weights.py [megabytes]`: by default 1000. It prints both times, their ratio, and the memory that ptgc held beyond the
+mapping of the weights. Both programs read a file that is in the page cache and write a new one on the same file
+system. They take turns, and take turns in being first. Neither waits for the disk, and what was written is on the
+disk before the next one starts.
 """
 
 import os
