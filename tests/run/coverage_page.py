@@ -23,9 +23,9 @@ from harness import ALL, OPSETS  # noqa: E402
 PAGE = here.parents[1] / "doc/coverage.md"
 HEAD = """# Coverage
 
-What the numeric test found. For every op that converts, [ops.md](ops.md), `tests/run/grid.py` compiles models, runs them on
-ONNX Runtime and compares each result with PyTensor's Python mode: its dtype, its shape, every value. **An op passes for all of
-the following, except for what this page lists.**
+This page says what the numeric test found. For every op that converts ([ops.md](ops.md)), `tests/run/grid.py` compiles models,
+runs them on ONNX Runtime and compares each result with PyTensor's Python mode: its dtype, its shape, every value. **An op passes
+for all of the following, except for what this page lists.**
 
 | | |
 |---|---|
@@ -39,21 +39,21 @@ the following, except for what this page lists.**
 | float32, float64 | relative error at most {f32} and {f64}; NaN, infinities and the signs of zeros are equal |
 | complex | error at most {c64} (complex64) and {c128} (complex128) of the largest element |
 
-Every dtype of an op is tried at each opset with static and with dynamic dims; a single case is tried at one of them, in turn.
-Some cases are tried a second time with nodes before and after the op. `make coverage` writes this page; the test fails where a row
-differs from what it finds (`make check` tries a third of the ops, `make check-all` every op).
+The test tries every dtype of an op at each opset, with static and with dynamic dims. It tries a single case at one of these, in
+turn. Some cases are tried a second time with nodes before and after the op. `make coverage` writes this page. The test fails if a
+row differs from what it finds (`make check` tries a third of the ops, `make check-all` every op).
 
 Contents: [dtypes](#dtypes), [larger errors](#larger-errors), [not tried](#not-tried),
 [loops over a batch](#loops-over-a-batch), [ops that were tried](#ops-that-were-tried).
 Ops that do not convert at all: [ops.md](ops.md#not-supported). Random variables: [random.md](random.md#distributions).
 
-**How to read a row.** This one stands in the table of dtypes:
+**How to read a row.** This row is in the table of dtypes:
 
 {example}
 
-ptgc refuses `Cumsum` of an int8 vector, and of the other dtypes listed. The reason is ptgc's message with T for each dtype: PyTensor
-computes int64 where the type of its result says int8. int64, floats and complex numbers are not listed, so they pass.
-"refused in some forms": other uses of the op pass. Where PyTensor raises, ptgc refuses as well, or the run of the model fails.
+ptgc refuses `Cumsum` of an int8 vector, and of the other dtypes in the row. The reason is ptgc's message with T for each dtype:
+PyTensor computes int64, but the type of its result says int8. int64, floats and complex numbers are not in the row, so they pass.
+"refused in some forms" means that other uses of the op pass. If PyTensor raises, ptgc refuses as well, or the run of the model fails.
 """
 
 
@@ -199,22 +199,22 @@ def render(found):
     return "\n".join(parts) + "\n"
 
 
-NOT_TRIED = """Cases for which PyTensor has no result to compare with, or which other cases stand for.
+NOT_TRIED = """For these cases PyTensor has no result to compare with, or other cases stand for them.
 """
 LOOPS = """## Loops over a batch
-`Blockwise`, which PyTensor's `vectorize_graph` and `batch="chains"` make, works on the whole batch, with these exceptions. They
-take a Loop over the items:
+PyTensor's `vectorize_graph` and `batch="chains"` make `Blockwise`, which works on the whole batch. These exceptions take a Loop over
+the items:
 
 | op | why |
 |---|---|
 | Unique | how many elements are distinct depends on what an item holds |
 | Einsum whose subscripts have dots or no result | the dots of the subscripts would be those of the batch as well |
 | Pad by ramps whose widths or ends differ between items, or with another constant for each side | a border depends on its width; a constant of each side takes a choice for each corner |
-| of complex numbers Max, Min, Argmax, Prod, ProdWithoutZeros, Cumprod, LogSumExp, SortOp, ArgSortOp, SearchsortedOp, Unique, Eig | for one item they are loops too, or orders by both parts; other ops take the batch as pairs |
-| IncSubtensor and AdvancedIncSubtensor below opset 16, where an index may occur twice | ONNX has no operator that adds at indices there, for single items neither |
+| of complex numbers Max, Min, Argmax, Prod, ProdWithoutZeros, Cumprod, LogSumExp, SortOp, ArgSortOp, SearchsortedOp, Unique, Eig | for one item they are loops too, or order by both parts; other ops take the batch as pairs |
+| IncSubtensor and AdvancedIncSubtensor below opset 16, where an index may occur twice | at these opsets ONNX has no operator that adds at indices, not even for single items |
 
-A Scan is one loop for all items. Its step works on the batch; it is refused where a state is no array."""
-TRIED = "In brackets: the number of ways in which an op is used."
+A Scan is one loop for all items, and its step works on the batch. ptgc refuses the Scan if a state is not an array."""
+TRIED = "The number in brackets says in how many ways the test uses an op."
 
 
 def relative(dtype, ulp):

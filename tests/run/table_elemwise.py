@@ -216,7 +216,7 @@ for name, function in (("i0e", ss.i0e), ("i1e", ss.i1e)):  # as PyMC defines the
     parts = {"nfunc_spec": (f"scipy.special.{name}", 1, 1), "impl": lambda self, x, function=function: function(x)}
     kind = type(name.capitalize(), (ps.UnaryScalarOp,), parts)
     op = Elemwise(kind(ps.upgrade_to_float_no_complex, name=name))
-    row(name.capitalize(), Form(op, text=name.capitalize() + "({0})"), ulp={"float64": 12}, why="errors of SciPy's in it")
+    row(name.capitalize(), Form(op, text=name.capitalize() + "({0})"), ulp={"float64": 12}, why="SciPy's own errors")
 for name, cdf in (("PolyaGamma_logp", False), ("PolyaGamma_logcdf", True)):
     function = functools.partial(polya_gamma_float, cdf=cdf)
     parts = {"impl": lambda self, *args, function=function: np.float64(function(*map(float, args)))}
