@@ -333,6 +333,14 @@ static struct value *reshape_13(struct build *b, struct value *v, struct value *
 		       type_of((enum dtype)v->type.dtype, rank, (dim *)dims));
 }
 
+struct value *same_shape(struct build *b, struct value *v)
+{
+	int64_t same[MAX_RANK] = {0}; /* 0: the length is kept */
+	struct value *r = emit_(b, ONNX_Reshape, v, const_ints(b, same, v->type.rank));
+
+	return with_dims(r, v->type.dims);
+}
+
 /* From opset 14 on a 0 in a shape can mean 0. */
 bool may_reshape_to_zero(struct build *b)
 {
@@ -566,11 +574,6 @@ static bool has_as_many(struct ctx *cx, const struct value *x, const struct valu
 struct value *reduce(struct build *b, enum onnx_id op, struct value *v, const int *axes, int naxes,
 		     bool keepdims)
 {
-	int64_t at[MAX_RANK];
-	bool input = b->opset >= 18 || op == ONNX_ReduceSum;
-
-	for (int i = 0; i < naxes; i++)
-		at[i] = axes[i];
 	if (naxes == 0) /* an empty list means all axes in ONNX */
 		return v;
 	struct value *bare = v->def ? without_ones(b, v) : NULL;
@@ -584,10 +587,18 @@ struct value *reduce(struct build *b, enum onnx_id op, struct value *v, const in
 	}
 	struct value *r = op == ONNX_ReduceSum ? sum_by_algebra(b, v, axes, naxes, keepdims) : NULL;
 	r = r ? r : reduced_reversed(b, op, v, axes, naxes, keepdims);
-	if (r)
-		return r;
+	return r ? r : reduce_node(b, op, v, axes, naxes, keepdims);
+}
+
+struct value *reduce_node(struct build *b, enum onnx_id op, struct value *v, const int *axes,
+			  int naxes, bool keepdims)
+{
+	bool all = naxes == v->type.rank, input = takes_axes(onnx_nearest(op, b->opset));
+	int64_t at[MAX_RANK];
+
+	for (int i = 0; i < naxes; i++)
+		at[i] = axes[i];
 	attr_int(b, "keepdims", keepdims);
-	bool all = naxes == v->type.rank;
 	if (!all && !input)
 		attr_ints(b, "axes", at, (uint32_t)naxes);
 	struct value *list = !all && input ? const_ints(b, at, (uint32_t)naxes) : NULL;

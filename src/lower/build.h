@@ -26,14 +26,16 @@ struct build {
 	struct ctx *cx;
 	int opset;
 	enum ptgc_target target;
-	struct block *block; /* where nodes go */
-	struct span span;    /* place given to new nodes */
-	struct attr *attrs;  /* attributes collected for the next node */
+	/* the insertion point: nodes go to the end of `block` or, see build_at(), behind `after` */
+	struct block *block;
+	struct node *after;
+	struct span span;   /* place given to new nodes */
+	struct attr *attrs; /* attributes collected for the next node */
 	uint32_t nattrs, cattrs;
-	struct cse *cse;
-	bool exact;    /* of the next nodes: see struct node */
-	bool guarded;  /* the same */
-	uint32_t sums; /* depth of sums that are taken apart: see sum_by_algebra() */
+	struct cse *cse; /* NULL: nodes are inserted as they are asked for */
+	bool exact;      /* of the next nodes: see struct node */
+	bool guarded;    /* the same */
+	uint32_t sums;   /* depth of sums that are taken apart: see sum_by_algebra() */
 	/* What src/ort sets: makes the results of n, which the target has a kernel for, by other
 	 * nodes; false: n is good as it is. NULL while lowering: all nodes are. */
 	instead_fn_t *instead;
@@ -135,9 +137,14 @@ void attr_str(struct build *b, const char *name, const char *v);
 void attr_ints(struct build *b, const char *name, const int64_t *v, uint32_t n);
 void attr_tensor(struct build *b, const char *name, const struct tensor *t);
 void attr_block(struct build *b, const char *name, struct block *v);
+/* A builder for a graph that was lowered: a node that is asked for goes behind `after` of k, or
+ * before all others if that is NULL, and is the new insertion point. It is neither folded nor
+ * shared, and the target must have a kernel for it. Uses are counted. */
+struct build build_at(struct ctx *cx, struct block *k, struct node *after);
 struct node *onnx_node(struct build *b, enum onnx_id op, struct value **in, uint32_t nin,
 		       uint32_t nout);
-/* Appends a node that was made by hand (blocks); nothing is checked but that it has results. */
+/* Puts a node that was made by hand (blocks) at the insertion point; nothing is checked but that it
+ * has results. */
 void append(struct build *b, struct node *n);
 /* Appends a node of a graph that was opened again; where an equal one is there already, its results
  * are forwarded to that one's. */
@@ -178,6 +185,8 @@ struct value *cast(struct build *b, struct value *v, enum dtype t); /* v itself 
 bool cast_folds(const struct value *v, enum dtype t);
 struct value *cast_once(struct build *b, struct value *v, enum dtype t);
 struct value *reshape(struct build *b, struct value *v, const dim *dims, uint32_t rank);
+/* a Reshape of v to its own shape: it moves no data, and no runtime merges what it parts */
+struct value *same_shape(struct build *b, struct value *v);
 struct value *reshape_to(struct build *b, struct value *v, struct value *shape, const dim *dims,
 			 uint32_t rank);
 /* v, a stacked result of a loop, with the lengths of t: without a step ONNX Runtime makes 0 of
@@ -206,6 +215,9 @@ struct value *split(struct build *b, struct value *v, int axis, struct value *si
 		    struct value **out, uint32_t n);
 struct value *reduce(struct build *b, enum onnx_id op, struct value *v, const int *axes, int naxes,
 		     bool keepdims);
+/* The same by that operator, without a look at what v is made of */
+struct value *reduce_node(struct build *b, enum onnx_id op, struct value *v, const int *axes,
+			  int naxes, bool keepdims);
 struct value *scatter_each(struct build *b, struct value *v, struct value *at,
 			   struct value *updates);
 struct value *scatter_nd(struct build *b, struct value *v, struct value *at, struct value *updates,

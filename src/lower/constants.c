@@ -8,7 +8,7 @@
 
 struct value *const_tensor(struct build *b, const struct tensor *t)
 {
-	return shared_constant(b, t, NULL);
+	return inserts(b) ? graph_constant(b->cx, t, b->span) : shared_constant(b, t, NULL);
 }
 
 static struct value *const_scalar(struct build *b, enum dtype t, const void *element)

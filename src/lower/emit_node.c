@@ -94,11 +94,28 @@ static bool is_unsqueeze(const struct onnx_op *op, struct value **in, uint32_t n
 	return nin == 2 && op->id == ONNX_Unsqueeze && in[1]->data;
 }
 
+/* The node that is asked for, and no other */
+static void insert_op(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin,
+		      struct value **out, uint32_t nout)
+{
+	struct node *n = raw_node(b, op, in, nin, nout);
+
+	if (onnx_infer(b->cx, n) != ONNX_INFERRED)
+		bug("ONNX %s has no type where it is inserted", op->name);
+	n->exact = b->exact;
+	append(b, n);
+	memcpy(out, n->out, nout * sizeof(*out));
+}
+
 static void emit_op(struct build *b, const struct onnx_op *op, const struct node *like,
 		    struct value **in, uint32_t nin, struct value **out, uint32_t nout)
 {
 	struct value *shorter[3];
 	bool raw = like && like->as_written;
+	if (inserts(b)) {
+		insert_op(b, op, in, nin, out, nout);
+		return;
+	}
 	if (!raw) {
 		struct value *known = fold(b, op, in, nin);
 		known = known ? known : by_algebra(b, op, in, nin);

@@ -4,6 +4,11 @@
 
 #include "lower/build.h"
 
+/* Do nodes go into a graph that was lowered, as they are asked for? See build_at() */
+static inline bool inserts(const struct build *b)
+{
+	return !b->cse;
+}
 /* node.c */
 struct attr *attr_add(struct build *b, const char *name,
 		      enum attr_kind kind); /* of the next node */

@@ -78,7 +78,7 @@ struct node *raw_node(struct build *b, const struct onnx_op *op, struct value **
 	for (uint32_t i = 0; i < nout; i++) {
 		n->out[i] = graph_value(b->cx, (struct type){0}, b->span);
 		n->out[i]->def = n;
-		n->out[i]->lowered = n->out[i];
+		n->out[i]->lowered = inserts(b) ? NULL : n->out[i];
 	}
 	if (b->nattrs) {
 		n->attrs = new_array(a, struct attr, b->nattrs);
@@ -95,8 +95,35 @@ struct node *onnx_node(struct build *b, enum onnx_id op, struct value **in, uint
 	return raw_node(b, onnx_nearest(op, b->opset), in, nin, nout);
 }
 
+struct build build_at(struct ctx *cx, struct block *k, struct node *after)
+{
+	return (struct build){.cx = cx,
+			      .opset = cx->opt.opset,
+			      .target = cx->opt.target,
+			      .block = k,
+			      .after = after};
+}
+
+static void insert(struct build *b, struct node *n)
+{
+	struct node **at = b->after ? &b->after->next : &b->block->first;
+
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (n->in[i])
+			n->in[i]->uses++;
+	n->next = *at;
+	*at = b->after = n;
+	if (!n->next)
+		b->block->last = n;
+	b->block->nnodes++;
+}
+
 void append(struct build *b, struct node *n)
 {
+	if (inserts(b)) {
+		insert(b, n);
+		return;
+	}
 	graph_append(b->block, n);
 	for (uint32_t i = 0; i < n->nout; i++)
 		set_defining_block(b, n->out[i]);

@@ -81,6 +81,12 @@ static inline const char *onnx_prefix(const struct onnx_op *op)
 	return op->domain[0] ? op->domain : "onnx";
 }
 const struct onnx_attr_spec *onnx_attr(const struct onnx_op *op, const char *name); /* or NULL */
+/* Does the operator, which goes along axes, take them as its second input? In older opsets they are
+ * the attribute "axes". */
+static inline bool takes_axes(const struct onnx_op *op)
+{
+	return op->nin > 1;
+}
 /* The axes that n names in its attribute or its second input, counted from the front of a value of
  * that rank, without order; -1: they are not known. Returns their number, 0 if it names none. */
 int onnx_axes(const struct node *n, uint32_t rank, int *axes);

@@ -1,6 +1,7 @@
 /* batch_last.c: nodes of batch-last arrays (batch_last.h). */
 #include <string.h>
 
+#include "graph/uses.h"
 #include "ort/batch_last.h"
 #include "rewrite/rewrite.h"
 
@@ -16,10 +17,7 @@ struct type batch_last_type(struct ctx *cx, struct type t, uint32_t from)
 	return r;
 }
 
-/* A Transpose of v behind *before, which moves axis `from` behind all others or, back, the last
- * axis there */
-struct node *transpose_batch(struct layouts *l, struct block *b, struct node **before,
-			     struct value *v, uint32_t from, bool back)
+struct value *transpose_batch(struct build *b, struct value *v, uint32_t from, bool back)
 {
 	uint32_t rank = v->type.rank;
 	int64_t perm[MAX_RANK];
@@ -31,10 +29,8 @@ struct node *transpose_batch(struct layouts *l, struct block *b, struct node **b
 			  : i < from     ? i
 			  : i + 1 < rank ? i + 1
 					 : from;
-	*before = insert_node(l->cx, b, *before, ONNX_Transpose, &v, 1,
-			      batch_last_type(l->cx, v->type, from), v->span);
-	set_ints(l->cx, *before, "perm", perm, rank);
-	return *before;
+	b->span = v->span;
+	return transpose(b, v, perm);
 }
 
 static enum layout layout_of(const struct layouts *l, const struct value *v)
@@ -243,37 +239,33 @@ static struct value *batch_last_constant(struct layouts *l, struct value *v, uin
 /* v, which is not batch-last, as n reads it, whose result has `rank` axes and is batch-last */
 struct value *as_batch_last(struct layouts *l, struct value *v, uint32_t rank)
 {
-	bool outside = layout_of(l, v) == OUTSIDE;
-	struct node **before = outside ? &l->before : &l->inside;
-	struct block *b = outside ? l->outer : l->body;
+	struct build *b = layout_of(l, v) == OUTSIDE ? &l->outer : &l->body;
+	struct value *r;
 	struct copy *c = v->id < l->n ? &l->copy[v->id] : NULL;
 
 	if (is_batch_last(l, v) || is_single(l->cx, &v->type))
 		return v;
-	if (c && c->v && c->in == b && c->rank == rank)
+	if (c && c->v && c->in == b->block && c->rank == rank)
 		return c->v;
 	if (v->data && !v->name && (v->type.rank < rank || dim_is(l->cx, v->type.dims[0], 1))) {
-		struct value *k = batch_last_constant(l, v, rank);
-		if (c)
-			*c = (struct copy){k, b, rank};
-		return k;
-	}
-	if (v->type.rank == rank) {
-		transpose_batch(l, b, before, v, 0, false);
+		r = batch_last_constant(l, v, rank);
+	} else if (v->type.rank == rank) {
+		r = transpose_batch(b, v, 0, false);
 		if (l->apart)
-			*before = insert_same_shape(l->cx, b, *before, (*before)->out[0]);
+			r = same_shape(b, r);
 	} else {
-		struct type t = v->type;
-		int64_t axis = t.rank++;
-		t.dims = new_array(l->cx->arena, dim, t.rank);
-		memcpy(t.dims, v->type.dims, (size_t)axis * sizeof(dim));
-		t.dims[axis] = dim_const(l->cx, 1);
-		*before = insert_node(l->cx, b, *before, ONNX_Unsqueeze, &v, 1, t, v->span);
-		set_axes(l->cx, *before, &axis, 1);
+		b->span = v->span;
+		r = unsqueeze(b, v, &(int64_t){v->type.rank}, 1);
 	}
 	if (c)
-		*c = (struct copy){(*before)->out[0], b, rank};
-	return (*before)->out[0];
+		*c = (struct copy){r, b->block, rank};
+	return r;
+}
+
+static void set_ints_input(struct layouts *l, struct node *n, uint32_t i, const int64_t *list,
+			   uint32_t count)
+{
+	set_input(n, i, graph_ints(l->cx, list, count, n->span));
 }
 
 /* The axes that n names count one less. */
@@ -294,17 +286,15 @@ static void relayout_lengths(struct layouts *l, struct node *n)
 
 	for (uint32_t i = 0; i < rank; i++)
 		list[i] = (i + 1) % rank;
-	struct value *in[2] = {n->in[1], graph_ints(l->cx, list, rank, n->span)};
-	if (ints_of(in[0], list, rank)) {
+	struct value *lengths = n->in[1], *order = const_ints(&l->body, list, rank);
+	if (ints_of(lengths, list, rank)) {
 		int64_t first = list[0];
 		memmove(list, list + 1, (rank - 1u) * sizeof(*list));
 		list[rank - 1u] = first;
-		n->in[1] = graph_ints(l->cx, list, rank, n->span);
+		set_ints_input(l, n, 1, list, rank);
 		return;
 	}
-	l->inside =
-		insert_node(l->cx, l->body, l->inside, ONNX_Gather, in, 2, in[0]->type, n->span);
-	n->in[1] = l->inside->out[0];
+	set_input(n, 1, emit_(&l->body, ONNX_Gather, lengths, order));
 }
 
 static void triangle_by_mask(struct layouts *l, struct node *n)
@@ -325,48 +315,23 @@ static void triangle_by_mask(struct layouts *l, struct node *n)
 	mask->data = taken;
 	struct value *where = graph_constant(l->cx, mask, n->span);
 	struct value *zero = graph_number(l->cx, (enum dtype)t->dtype, 0, n->span);
-	struct value *in[3] = {where, n->in[0], zero};
-	n->onnx = onnx_find(ONNX_Where, l->cx->opt.opset);
-	n->in = memcpy(new_array(l->cx->arena, struct value *, 4), in, sizeof(in));
-	n->nin = 3;
-	n->nattrs = 0;
-}
-
-static struct value *part(struct layouts *l, enum onnx_id op, struct value *a, struct value *b,
-			  struct type t, struct span span)
-{
-	struct value *in[2] = {a, b};
-
-	l->inside = insert_node(l->cx, l->body, l->inside, op, in, b ? 2 : 1, t, span);
-	return l->inside->out[0];
-}
-
-/* x reduced along one axis, which stays with length 1: t */
-static struct value *reduced(struct layouts *l, enum onnx_id op, struct value *x, int64_t axis,
-			     struct type t, struct span span)
-{
-	struct value *r = part(l, op, x, NULL, t, span);
-
-	set_axes(l->cx, r->def, &axis, 1);
-	set_int(l->cx, r->def, "keepdims", 1);
-	return r;
+	become(l->cx, n, ONNX_Where, where, n->in[0], zero);
 }
 
 /* The kernel of Softmax works along the last axis, and would transpose its operand back. */
-static void softmax_by_parts(struct layouts *l, struct node *n, int64_t axis)
+static void softmax_by_parts(struct layouts *l, struct node *n, int axis)
 {
-	struct value *x = n->in[0], *in[2];
-	struct type t = batch_last_type(l->cx, n->out[0]->type, 0), one = t;
+	struct build *b = &l->body;
+	struct value *x = n->in[0], *max = reduce_node(b, ONNX_ReduceMax, x, &axis, 1, true);
+	struct value *e = emit_(b, ONNX_Exp, emit_(b, ONNX_Sub, x, max));
 
-	one.dims = memcpy(new_array(l->cx->arena, dim, t.rank + 1u), t.dims, t.rank * sizeof(dim));
-	one.dims[axis] = dim_const(l->cx, 1);
-	in[1] = reduced(l, ONNX_ReduceMax, x, axis, one, n->span);
-	in[0] = part(l, ONNX_Exp, part(l, ONNX_Sub, x, in[1], t, n->span), NULL, t, n->span);
-	in[1] = reduced(l, ONNX_ReduceSum, in[0], axis, one, n->span);
-	n->onnx = onnx_find(ONNX_Div, l->cx->opt.opset);
-	n->in = memcpy(new_array(l->cx->arena, struct value *, 3), in, sizeof(in));
-	n->nin = 2;
-	n->nattrs = 0;
+	become(l->cx, n, ONNX_Div, e, reduce_node(b, ONNX_ReduceSum, e, &axis, 1, true));
+}
+
+static void read_batch_last(struct layouts *l, struct node *n, uint32_t i, uint32_t rank)
+{
+	if (n->in[i])
+		set_input(n, i, as_batch_last(l, n->in[i], rank));
 }
 
 void make_batch_last(struct layouts *l, struct node *n)
@@ -375,13 +340,12 @@ void make_batch_last(struct layouts *l, struct node *n)
 	int64_t list[2 * MAX_RANK], pads[2 * MAX_RANK];
 	int axes[MAX_RANK];
 
-	n->in = memcpy(new_array(l->cx->arena, struct value *, n->nin + 1u), n->in,
-		       n->nin * sizeof(struct value *));
 	if (onnx_facts[operator_of(n)].each || is_onnx(n, ONNX_Concat))
 		for (uint32_t i = 0; i < n->nin; i++)
-			n->in[i] = n->in[i] ? as_batch_last(l, n->in[i], to) : NULL;
+			read_batch_last(l, n, i, to);
 	else
-		n->in[0] = as_batch_last(l, n->in[0], is_onnx(n, ONNX_Expand) ? to : rank);
+		read_batch_last(l, n, 0, is_onnx(n, ONNX_Expand) ? to : rank);
+	l->body.span = n->span;
 	if (onnx_lengths(n->onnx) == ONNX_REDUCED_LENGTHS)
 		lower_axes(l, n, axes, onnx_reduced_axes(n, axes));
 	switch (operator_of(n)) {
@@ -406,7 +370,7 @@ void make_batch_last(struct layouts *l, struct node *n)
 		for (uint32_t i = 0; i + 1u < to; i++)
 			dim_is_const(l->cx, n->out[0]->type.dims[i + 1], &list[i]);
 		list[to - 1u] = -1;
-		n->in[1] = graph_ints(l->cx, list, to, n->span);
+		set_ints_input(l, n, 1, list, to);
 		break;
 	case ONNX_Expand:
 		relayout_lengths(l, n);
@@ -415,19 +379,19 @@ void make_batch_last(struct layouts *l, struct node *n)
 		triangle_by_mask(l, n);
 		break;
 	case ONNX_Softmax:
-		softmax_by_parts(l, n, attr_axis(n, rank) - 1);
+		softmax_by_parts(l, n, (int)attr_axis(n, rank) - 1);
 		break;
 	case ONNX_Slice:
 		count = sliced_axes(n, list);
 		for (uint32_t i = 0; i < count; i++)
 			list[i]--;
-		n->in[3] = graph_ints(l->cx, list, count, n->span);
+		set_ints_input(l, n, 3, list, count);
 		break;
 	case ONNX_Pad:
 		ints_of(n->in[1], pads, 2 * MAX_RANK);
 		for (uint32_t i = 0; i < 2 * rank; i++)
 			list[i] = pads[i / rank * rank + (i % rank + 1u) % rank];
-		n->in[1] = graph_ints(l->cx, list, 2 * rank, n->span);
+		set_ints_input(l, n, 1, list, 2 * rank);
 		break;
 	default:
 		break;

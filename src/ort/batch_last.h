@@ -6,7 +6,7 @@
 #ifndef PTGC_ORT_BATCH_LAST_H
 #define PTGC_ORT_BATCH_LAST_H
 
-#include "onnx/onnx.h"
+#include "lower/build.h"
 
 enum layout { OUTSIDE, AS_WRITTEN, BATCH_LAST }; /* a value that is made in the body, or is not */
 
@@ -17,13 +17,11 @@ struct copy {
 };
 struct layouts {
 	struct ctx *cx;
-	uint32_t n;        /* values that there were at first */
-	uint8_t *read;     /* by value id: enum reads */
-	uint8_t *layout;   /* by value id: enum layout */
-	struct copy *copy; /* by value id: the batch-last value */
-	struct block *outer, *body;
-	struct node *before; /* new nodes of the outer block go behind it */
-	struct node *inside; /* and those of the body behind this one */
+	uint32_t n;               /* values that there were at first */
+	uint8_t *read;            /* by value id: enum reads */
+	uint8_t *layout;          /* by value id: enum layout */
+	struct copy *copy;        /* by value id: the batch-last value */
+	struct build outer, body; /* where new nodes go: around the loop, and in its body */
 	dim points;
 	bool pays;
 	bool apart; /* ONNX Runtime may move Transposes: a Reshape stops it */
@@ -31,10 +29,8 @@ struct layouts {
 
 /* t with axis `from` behind all others */
 struct type batch_last_type(struct ctx *cx, struct type t, uint32_t from);
-/* A Transpose of v behind *before, which moves axis `from` behind all others or, back, the last
- * axis there */
-struct node *transpose_batch(struct layouts *l, struct block *b, struct node **before,
-			     struct value *v, uint32_t from, bool back);
+/* v with axis `from` moved behind all others or, back, the last axis moved there */
+struct value *transpose_batch(struct build *b, struct value *v, uint32_t from, bool back);
 bool is_batch_last(const struct layouts *l, const struct value *v);
 void set_layout(struct layouts *l, const struct value *v, enum layout p);
 /* Can n, which reads a batch-last array, compute on it? */

@@ -183,10 +183,10 @@ static struct block *branch(struct branches *x, int side)
 		struct value *v = n->in[1 + side];
 		if (!x->own[v->id]) {
 			v = v->data ? filled(x, v, &n->out[0]->type) : v;
-			struct node *copy = insert_node(x->cx, k, k->last, ONNX_Identity, &v, 1,
-							n->out[0]->type, n->span);
-			k->last = copy;
-			v = copy->out[0];
+			struct build b = build_at(x->cx, k, k->last);
+			b.span = n->span;
+			v = identity(&b, v);
+			v->type = n->out[0]->type;
 		}
 		x->own[v->id] = false; /* a block has no value twice among its results */
 		*vec_push(x->cx->arena, &k->results) = v;

@@ -4,9 +4,6 @@
  * for float32 and not for float16. In: a graph of ONNX nodes. Out: the same, with a Reshape,
  * which moves no data and is not removed, between Casts that must stay two.
  */
-#include <string.h>
-
-#include "onnx/onnx.h"
 #include "ort/ort.h"
 #include "rewrite/rewrite.h"
 
@@ -90,7 +87,7 @@ static void part_block(struct ctx *cx, struct block *b)
 		struct node *n = w.at.node;
 		if (!n->dead && n->nout == 1 && is_onnx(n->out[0]->def, ONNX_Cast) &&
 		    merges_wrongly(n))
-			n->in[0] = insert_same_shape(cx, w.at.block, w.at.before, n->in[0])->out[0];
+			read_same_shape(build_at(cx, w.at.block, w.at.before), n, 0);
 	}
 }
 

@@ -4,6 +4,7 @@
  * takes 0.8 us, where it takes 0.2 with the number as [1, 1]. In: a graph of ONNX nodes, after all
  * rewrites. Out: the same, in which constant numbers beside such columns have their rank.
  */
+#include "graph/uses.h"
 #include "onnx/onnx.h"
 #include "ort/ort.h"
 #include "rewrite/rewrite.h"
@@ -61,7 +62,7 @@ static void visit_block(struct columns *c, struct block *b)
 			continue;
 		for (uint32_t i = 0; i < n->nin; i++)
 			if (is_number(n->in[i]) && n->in[i]->type.rank < n->out[0]->type.rank)
-				n->in[i] = with_rank(c, n->in[i], n->out[0]->type.rank);
+				set_input(n, i, with_rank(c, n->in[i], n->out[0]->type.rank));
 	}
 }
 

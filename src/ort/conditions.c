@@ -5,29 +5,26 @@
  * such a condition is `condition or Size(x) < 0` of an input x: that is never true, but ONNX
  * Runtime does not know it. A graph without inputs is left as it is.
  */
+#include "graph/uses.h"
 #include "lower/build.h"
-#include "onnx/onnx.h"
 #include "ort/ort.h"
-#include "rewrite/rewrite.h"
 
 struct conditions {
-	struct build *b;
+	struct ctx *cx;
 	struct graph *graph;
 	struct value *never; /* Size(x) < 0; NULL: not made yet */
 };
 
 static struct value *never(struct conditions *c)
 {
-	struct ctx *cx = c->b->cx;
-	struct block *k = c->graph->block;
-	struct type count = type_of(DT_INT64, 0, NULL), flag = type_of(DT_BOOL, 0, NULL);
-	struct value *x = k->params.at[0];
+	struct build b = build_at(c->cx, c->graph->block, NULL);
+	struct value *x = c->graph->block->params.at[0], *size;
 
 	if (c->never)
 		return c->never;
-	struct node *size = insert_node(cx, k, NULL, ONNX_Size, &x, 1, count, x->span);
-	struct value *in[2] = {size->out[0], graph_number(cx, DT_INT64, 0, x->span)};
-	return c->never = insert_node(cx, k, size, ONNX_Less, in, 2, flag, x->span)->out[0];
+	b.span = x->span;
+	size = emit_(&b, ONNX_Size, x);
+	return c->never = emit_(&b, ONNX_Less, size, const_int(&b, 0));
 }
 
 static void hide_in_block(struct conditions *c, struct block *main)
@@ -35,23 +32,23 @@ static void hide_in_block(struct conditions *c, struct block *main)
 	bool open;
 
 	for (struct walk w = {.root = main}; walk(&w, WALK_AFTER);) {
-		struct block *k = w.at.block;
-		struct node *n = w.at.node, *before = w.at.before;
+		struct build b = build_at(c->cx, w.at.block, w.at.before);
+		struct node *n = w.at.node;
 		if (n->dead || n->as_written ||
 		    !computes(n->nout ? n->out[0]->def : NULL, ONNX_If) ||
-		    !from_constants(c->b, n->in[0], &open))
+		    !from_constants(&b, n->in[0], &open))
 			continue;
-		struct value *in[2] = {n->in[0], never(c)};
-		struct type t = n->in[0]->type;
-		struct node *after = before || k != c->graph->block ? before : in[1]->def;
-		n->in[0] = insert_node(c->b->cx, k, after, ONNX_Or, in, 2, t, n->span)->out[0];
+		struct value *no = never(c);
+		if (!b.after && b.block == c->graph->block)
+			b.after = no->def;
+		b.span = n->span;
+		set_input(n, 0, emit_(&b, ONNX_Or, n->in[0], no));
 	}
 }
 
 void hide_conditions(struct ctx *cx, struct graph *g)
 {
-	struct build b = {.cx = cx};
-	struct conditions c = {&b, g, NULL};
+	struct conditions c = {.cx = cx, .graph = g};
 
 	if (g->block->params.len && has_operator(g, ONNX_If))
 		hide_in_block(&c, g->block);

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "onnx/onnx.h"
+#include "graph/uses.h"
 #include "ort/ort.h"
 #include "rewrite/rewrite.h"
 
@@ -126,21 +126,19 @@ static bool becomes_gemm(struct ctx *cx, struct node *n)
 {
 	if (n->as_written || n->in[0]->type.rank != 2 || n->in[1]->type.rank != 2)
 		return false;
-	n->onnx = onnx_find(ONNX_Gemm, cx->opt.opset);
+	become(cx, n, ONNX_Gemm, n->in[0], n->in[1]);
 	return true;
 }
 
 /* What reads the result of n, of block k or one around it, reads a Reshape of it. */
 static void part_behind(struct ctx *cx, struct block *k, struct node *n)
 {
-	struct value *bare = graph_value(cx, n->out[0]->type, n->span);
 	struct value *read = n->out[0];
-	struct node *r = insert_same_shape(cx, k, n, bare);
+	struct build b = build_at(cx, k, n);
 
-	bare->def = n;
-	n->out[0] = bare;
-	r->out[0] = read;
-	read->def = r;
+	b.span = n->span;
+	same_shape(&b, part_result(cx, n, 0));
+	take_over(&b, read);
 }
 
 static bool fuses(const struct node *n)
@@ -194,32 +192,29 @@ static struct value *before_transpose(struct value *v)
 	return !perm || perm->u.ints[0] == 1 ? v->def->in[0] : NULL;
 }
 
-/* The side v of the product n, parted from the Transpose that it comes from. Releases without a
+/* Side i of the product n is parted from the Transpose that it comes from. Releases without a
  * kernel for the product of both move a Transpose over a Reshape of static lengths, and not over a
  * Max of one array. */
-static struct value *part_from_transpose(struct fusion *f, struct block *k, struct node *before,
-					 const struct node *n, struct value *v)
+static void part_from_transpose(struct fusion *f, struct build b, struct node *n, uint32_t i)
 {
-	struct ctx *cx = f->cx;
-
-	if (!lacks_fused(f, n))
-		return insert_same_shape(cx, k, before, v)->out[0];
-	return insert_node(cx, k, before, ONNX_Max, &v, 1, v->type, v->span)->out[0];
+	b.span = n->in[i]->span;
+	if (lacks_fused(f, n))
+		set_input(n, i, emit_(&b, ONNX_Max, n->in[i]));
+	else
+		read_same_shape(b, n, i);
 }
 
-/* n, behind `before`, is a MatMul. Is a factor or a transpose that one of its inputs comes from
+/* n, right behind `at`, is a MatMul. Is a factor or a transpose that one of its inputs comes from
  * folded wrongly? */
-static void prevent_before(struct fusion *f, struct block *k, struct node *before, struct node *n)
+static void prevent_before(struct fusion *f, struct build at, struct node *n)
 {
 	bool never = unset_if_empty(f, n) || fails_if_empty(f, n) || lacks_fused(f, n);
 	bool transposed[2] = {false, false};
 	struct node *factors[2] = {NULL, NULL};
 	struct value *matrix = n->in[1]->type.rank == 1 ? before_transpose(n->in[0]) : NULL;
 
-	if (matrix) { /* a.T @ v is v @ a, where there is nothing to fuse */
-		n->in[0] = n->in[1];
-		n->in[1] = matrix;
-	}
+	if (matrix) /* a.T @ v is v @ a, where there is nothing to fuse */
+		become(f->cx, n, ONNX_MatMul, n->in[1], matrix);
 
 	for (int i = 0; i < 2; i++) {
 		behind(f, n->in[i], &factors[i]);
@@ -233,9 +228,9 @@ static void prevent_before(struct fusion *f, struct block *k, struct node *befor
 	for (int i = 0; i < 2; i++) {
 		/* a Transpose can be moved over the Reshape: it stands right behind the factor */
 		if (factors[i])
-			part_behind(f->cx, k, factors[i]);
+			part_behind(f->cx, at.block, factors[i]);
 		if (transposed[i])
-			n->in[i] = part_from_transpose(f, k, before, n, n->in[i]);
+			part_from_transpose(f, at, n, (uint32_t)i);
 	}
 }
 
@@ -250,16 +245,16 @@ static bool clips_relu(const struct node *n)
 static void prevent(struct fusion *f, struct block *main)
 {
 	for (struct walk w = {.root = main}; walk(&w, WALK_BEFORE);) {
-		struct block *k = w.at.block;
-		struct node *n = w.at.node, *before = w.at.before;
+		struct build at = build_at(f->cx, w.at.block, w.at.before);
+		struct node *n = w.at.node;
 		mark_fixed(f, n);
 		struct node *wrong = NULL, *m = factor(f, n) ? behind(f, n->out[0], &wrong) : NULL;
 		if (m && wrong && fuses(m) && !becomes_gemm(f->cx, m))
-			part_behind(f->cx, k, m);
+			part_behind(f->cx, w.at.block, m);
 		if (fuses(n))
-			prevent_before(f, k, before, n);
+			prevent_before(f, at, n);
 		if (clips_relu(n))
-			n->in[0] = insert_same_shape(f->cx, k, before, n->in[0])->out[0];
+			read_same_shape(at, n, 0);
 	}
 }
 

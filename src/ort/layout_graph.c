@@ -420,26 +420,21 @@ static bool find_sides(struct graph_layouts *p, struct graph *g)
 
 /* ---- then change the layout ---- */
 
-/* v, which n gives batch-last, is read as it was: a Transpose gives that again. Gives the last new
- * node. */
-static struct node *relayout_back(struct graph_layouts *p, struct block *b, struct node *last,
-				  struct node *n, uint32_t i, struct type old)
+/* v, which n gives batch-last, is read as it was: a Transpose gives that again. */
+static void relayout_back(struct graph_layouts *p, struct build *behind, struct node *n, uint32_t i,
+			  struct type old)
 {
-	struct value *v = n->out[i], *to = graph_value(p->l.cx, v->type, v->span);
+	struct value *v = n->out[i], *to = part_result(p->l.cx, n, i);
 
-	to->def = n;
-	n->out[i] = to;
-	p->l.copy[v->id] = (struct copy){to, b, old.rank};
-	last = insert_same_shape(p->l.cx, b, last, to);
-	transpose_batch(&p->l, b, &last, last->out[0], 0, true);
+	p->l.copy[v->id] = (struct copy){to, behind->block, old.rank};
+	behind->span = to->span;
+	transpose_batch(behind, same_shape(behind, to), 0, true);
 	v->type = old;
-	v->def = last;
-	last->out[0] = v;
-	return last;
+	take_over(behind, v);
 }
 
 /* Gives the last new node. A Reshape parts a Transpose from batch-last arrays on one side of it. */
-static struct node *relayout_transpose(struct graph_layouts *p, struct block *b, struct node *n)
+static struct node *relayout_transpose(struct graph_layouts *p, struct node *n)
 {
 	struct layouts *l = &p->l;
 	bool in = has_points(p, n->in[0]) || is_batch_last(&p->l, n->in[0]);
@@ -447,35 +442,30 @@ static struct node *relayout_transpose(struct graph_layouts *p, struct block *b,
 	int64_t perm[MAX_RANK];
 	bool same = batch_last_perm(n, in, out, perm);
 
-	n->in = memcpy(new_array(p->l.cx->arena, struct value *, 2), n->in, sizeof(*n->in));
 	if (in)
-		n->in[0] = as_batch_last(&p->l, n->in[0], n->in[0]->type.rank);
+		set_input(n, 0, as_batch_last(&p->l, n->in[0], n->in[0]->type.rank));
 	if (out)
 		n->out[0]->type = batch_last_type(p->l.cx, n->out[0]->type, 0);
 	if (same) {
-		n->onnx = onnx_find(ONNX_Identity, l->cx->opt.opset);
-		n->nattrs = 0;
+		become(l->cx, n, ONNX_Identity, n->in[0]);
 		return n;
 	}
 	set_ints(l->cx, n, "perm", perm, n->in[0]->type.rank);
-	if (in && !out) {
-		l->inside = insert_same_shape(l->cx, b, l->inside, n->in[0]);
-		n->in[0] = l->inside->out[0];
-	}
+	if (in && !out)
+		read_same_shape(l->body, n, 0);
 	if (in || !out)
 		return n;
 	struct value *v = n->out[0];
-	n->out[0] = graph_value(l->cx, v->type, v->span);
-	n->out[0]->def = n;
-	struct node *parted = insert_same_shape(l->cx, b, n, n->out[0]);
-	parted->out[0] = v;
-	v->def = parted;
-	return parted;
+	struct build behind = build_at(l->cx, l->body.block, n);
+	behind.span = v->span;
+	same_shape(&behind, part_result(l->cx, n, 0));
+	take_over(&behind, v);
+	return behind.after;
 }
 
 static void relayout_all(struct graph_layouts *p, struct block *b)
 {
-	for (struct node *n = b->first, *last; n; p->l.inside = last, n = last->next) {
+	for (struct node *n = b->first, *last; n; p->l.body.after = last, n = last->next) {
 		last = n;
 		if (!on_batch_last_side(p, n))
 			continue;
@@ -484,18 +474,20 @@ static void relayout_all(struct graph_layouts *p, struct block *b)
 			old[i] = n->out[i]->type;
 		bool gives = gives_batch_last(p, n);
 		if (is_transpose(n))
-			last = relayout_transpose(p, b, n);
+			last = relayout_transpose(p, n);
 		else
 			make_batch_last(&p->l, n);
 		struct node *maker = last;
+		struct build behind = build_at(p->l.cx, b, maker);
 		for (uint32_t i = 0; gives && i < maker->nout; i++) {
 			if (old[i].rank < 2)
 				continue;
 			if (p->read[maker->out[i]->id].others)
-				last = relayout_back(p, b, last, maker, i, old[i]);
+				relayout_back(p, &behind, maker, i, old[i]);
 			else
 				set_layout(&p->l, maker->out[i], BATCH_LAST);
 		}
+		last = behind.after;
 	}
 }
 
@@ -514,7 +506,7 @@ void layout_graph(struct ctx *cx, struct graph *g)
 	p.multiplied = new_array(cx->scratch, bool, n);
 	p.batch_last = new_array(cx->scratch, bool, nodes);
 	p.group = new_array(cx->scratch, uint32_t, nodes);
-	p.l.body = p.l.outer = g->block;
+	p.l.body = p.l.outer = build_at(cx, g->block, NULL);
 	if (!find_sides(&p, g))
 		return;
 	set_layouts(&p, g, false);

@@ -6,8 +6,6 @@
  * 0 of each array behind all others (a batch-last array). Transposes before and after the loop
  * transpose what goes in and out.
  */
-#include <string.h>
-
 #include "graph/uses.h"
 #include "onnx/onnx.h"
 #include "ort/ort.h"
@@ -54,7 +52,7 @@ static bool is_slow(struct layouts *l, const struct node *n)
 static bool find_points(struct layouts *l, uint32_t states)
 {
 	for (uint32_t i = 0; i < states; i++) {
-		struct type t = l->body->params.at[i]->type;
+		struct type t = l->body.block->params.at[i]->type;
 		if (!t.rank)
 			continue;
 		l->points = t.dims[0];
@@ -67,7 +65,7 @@ static bool find_points(struct layouts *l, uint32_t states)
 /* Says for each value of the body whether it is batch-last. */
 static bool find_layouts(struct layouts *l, uint32_t states)
 {
-	struct block *body = l->body;
+	struct block *body = l->body.block;
 
 	for (uint32_t i = 0; i < body->params.len; i++) {
 		struct value *v = body->params.at[i];
@@ -101,11 +99,11 @@ static bool is_such_scan(struct layouts *l, const struct node *n, uint32_t *stat
 
 	if (!is_onnx(n, ONNX_Scan) || n->nattrs != 2 || !body || !count)
 		return false;
-	l->body = body->u.block;
+	l->body = build_at(l->cx, body->u.block, NULL);
 	l->pays = false;
 	*states = n->nin - (uint32_t)count->u.i;
 	const struct type *t = &n->in[*states]->type;
-	return !l->body->checks.len &&
+	return !l->body.block->checks.len &&
 	       !(dim_is_const(l->cx, t->dims[0], &steps) && steps < STEPS) &&
 	       find_points(l, *states) && find_layouts(l, *states);
 }
@@ -115,28 +113,26 @@ static bool is_such_scan(struct layouts *l, const struct node *n, uint32_t *stat
 /* What the Scan gives is batch-last now: a Transpose behind it gives the result. ONNX Runtime would
  * move that to where it takes longer, but for sums, which take less before it: a Reshape stops it.
  */
-static void relayout_result(struct layouts *l, struct node *scan, struct node **behind, uint32_t i,
+static void relayout_result(struct layouts *l, struct node *scan, struct build *behind, uint32_t i,
 			    uint32_t from)
 {
 	struct value *old = scan->out[i];
 
 	if (old->type.rank < from + 2u || !l->read[old->id])
 		return;
-	struct value *v = graph_value(l->cx, batch_last_type(l->cx, old->type, from), old->span);
-	v->def = scan;
-	scan->out[i] = v;
-	transpose_batch(l, l->outer, behind, v, from, true)->out[0]->type = old->type;
+	struct value *v = part_result(l->cx, scan, i);
+	v->type = batch_last_type(l->cx, old->type, from);
+	v = transpose_batch(behind, v, from, true);
 	if (from && l->read[old->id] == READ)
-		*behind = insert_same_shape(l->cx, l->outer, *behind, (*behind)->out[0]);
-	old->def = *behind;
-	(*behind)->out[0] = old;
+		same_shape(behind, v);
+	take_over(behind, old);
 }
 
 /* Gives the last node that is new. */
 static struct node *relayout_scan(struct layouts *l, struct node *scan, uint32_t states)
 {
-	struct block *body = l->body;
-	struct node *behind = scan;
+	struct block *body = l->body.block;
+	struct build behind = build_at(l->cx, l->outer.block, scan);
 
 	for (uint32_t i = 0; i < body->params.len; i++) {
 		struct value *v = body->params.at[i];
@@ -145,12 +141,9 @@ static struct node *relayout_scan(struct layouts *l, struct node *scan, uint32_t
 		uint32_t from = i >= states;
 		v->type = batch_last_type(l->cx, v->type, 0);
 		if (v->type.rank > 1)
-			scan->in[i] =
-				transpose_batch(l, l->outer, &l->before, scan->in[i], from, false)
-					->out[0];
+			set_input(scan, i, transpose_batch(&l->outer, scan->in[i], from, false));
 	}
-	l->inside = NULL;
-	for (struct node *n = body->first; n; l->inside = n, n = n->next) {
+	for (struct node *n = body->first; n; l->body.after = n, n = n->next) {
 		bool any = false;
 		for (uint32_t i = 0; i < n->nin; i++)
 			any |= is_batch_last(l, n->in[i]);
@@ -160,7 +153,7 @@ static struct node *relayout_scan(struct layouts *l, struct node *scan, uint32_t
 	for (uint32_t i = 0; i < body->results.len; i++)
 		if (is_batch_last(l, body->results.at[i]))
 			relayout_result(l, scan, &behind, i, i >= states);
-	return behind;
+	return behind.after;
 }
 
 static void find_reads(struct layouts *l, const struct graph *g)
@@ -181,10 +174,7 @@ static void relayout_block(struct layouts *l, struct block *main)
 		struct node *n = w.at.node;
 		if (!is_such_scan(l, n, &states))
 			continue;
-		l->outer = w.at.block;
-		l->before = w.at.before;
-		n->in = memcpy(new_array(l->cx->arena, struct value *, n->nin + 1u), n->in,
-			       n->nin * sizeof(struct value *));
+		l->outer = build_at(l->cx, w.at.block, w.at.before);
 		w.at.node = relayout_scan(l, n, states);
 	}
 }

@@ -9,7 +9,8 @@
  */
 #include <string.h>
 
-#include "onnx/onnx.h"
+#include "graph/uses.h"
+#include "lower/build.h"
 #include "ort/ort.h"
 #include "rewrite/rewrite.h"
 
@@ -17,22 +18,6 @@
 #define LONG        16   /* elements along which a sum is worth a Transpose */
 #define LARGE_ARRAY 2000 /* elements of an array: of fewer, more nodes take as long */
 #define BLOCKS      32   /* [k, n] of floats, in which sums along k are worth it: 0.1 us each */
-
-struct transposing {
-	struct ctx *cx;
-	struct block *block;
-	struct node *before; /* new nodes go behind it */
-};
-
-static struct type permuted(struct ctx *cx, const struct type *t, const int64_t *perm)
-{
-	struct type r = *t;
-
-	r.dims = new_array(cx->arena, dim, t->rank + 1u);
-	for (uint32_t i = 0; i < t->rank; i++)
-		r.dims[i] = t->dims[perm[i]];
-	return r;
-}
 
 static void swap_last(int64_t *perm, uint32_t rank)
 {
@@ -44,32 +29,22 @@ static void swap_last(int64_t *perm, uint32_t rank)
 
 /* v with its last two axes swapped, parted from what reads it and, as other Transposes may lie
  * behind elementwise operators, from what made it */
-static struct value *transposed(struct transposing *t, struct value *v, struct span span)
+static struct value *transposed(struct build *b, struct value *v)
 {
 	int64_t perm[MAX_RANK];
 
 	swap_last(perm, v->type.rank);
-	t->before = insert_same_shape(t->cx, t->block, t->before, v);
-	v = t->before->out[0];
-	t->before = insert_node(t->cx, t->block, t->before, ONNX_Transpose, &v, 1,
-				permuted(t->cx, &v->type, perm), span);
-	set_ints(t->cx, t->before, "perm", perm, v->type.rank);
-	t->before = insert_same_shape(t->cx, t->block, t->before, t->before->out[0]);
-	return t->before->out[0];
+	return same_shape(b, transpose(b, same_shape(b, v), perm));
 }
 
 /* n becomes a Transpose of x that swaps the last two axes. */
-static void transpose_back(struct transposing *t, struct node *n, struct value *x)
+static void transpose_back(struct ctx *cx, struct node *n, struct value *x)
 {
 	int64_t perm[MAX_RANK];
 
-	n->onnx = onnx_find(ONNX_Transpose, t->cx->opt.opset);
-	n->in = new (t->cx->arena, struct value *);
-	n->in[0] = x;
-	n->nin = 1;
-	n->nattrs = 0;
 	swap_last(perm, x->type.rank);
-	set_ints(t->cx, n, "perm", perm, x->type.rank);
+	become(cx, n, ONNX_Transpose, x);
+	set_ints(cx, n, "perm", perm, x->type.rank);
 }
 
 static bool has_short_rows(struct ctx *cx, const struct value *v)
@@ -82,13 +57,13 @@ static bool has_short_rows(struct ctx *cx, const struct value *v)
 }
 
 /* Pad with numbers behind or before the elements of the last axis alone */
-static void transpose_pad(struct transposing *t, struct node *n)
+static void transpose_pad(struct build *b, struct node *n)
 {
 	struct value *x = n->in[0], *in[3] = {NULL};
 	uint32_t rank = x->type.rank;
 	int64_t pads[2 * MAX_RANK] = {0}, mode = n->nattrs;
 
-	if (mode || n->nin > 3 || !has_short_rows(t->cx, x) || !n->in[1]->data ||
+	if (mode || n->nin > 3 || !has_short_rows(b->cx, x) || !n->in[1]->data ||
 	    !n->in[1]->data->data || n->in[1]->data->splat)
 		return;
 	for (uint32_t i = 0; i < 2 * rank; i++)
@@ -100,13 +75,9 @@ static void transpose_pad(struct transposing *t, struct node *n)
 		pads[i * rank + rank - 1] = 0;
 	}
 	memcpy(in, n->in, n->nin * sizeof(*in));
-	in[0] = transposed(t, x, n->span);
-	in[1] = graph_ints(t->cx, pads, 2 * rank, n->span);
-	int64_t perm[MAX_RANK];
-	swap_last(perm, rank);
-	t->before = insert_node(t->cx, t->block, t->before, ONNX_Pad, in, n->nin,
-				permuted(t->cx, &n->out[0]->type, perm), n->span);
-	transpose_back(t, n, t->before->out[0]);
+	in[0] = transposed(b, x);
+	in[1] = const_ints(b, pads, 2 * rank);
+	transpose_back(b->cx, n, emit(b, ONNX_Pad, in, n->nin));
 }
 
 /* Do the sums along the axis before a short last one take longer than a Transpose? */
@@ -125,70 +96,62 @@ static bool sums_are_slow(struct ctx *cx, const struct value *x)
 }
 
 /* ReduceSum along the axis before a short last one */
-static void transpose_sum(struct transposing *t, struct node *n)
+static void transpose_sum(struct build *b, struct node *n)
 {
-	struct value *x = n->in[0], *in[2];
+	struct value *x = n->in[0];
 	const struct attr *keep = find_attr(n, "keepdims");
-	int64_t perm[MAX_RANK], last = x->type.rank - 1;
-	int axes[MAX_RANK];
+	int axes[MAX_RANK], last = x->type.rank - 1;
 
 	if (!keep || onnx_reduced_axes(n, axes) != 1 || axes[0] != last - 1 ||
-	    !sums_are_slow(t->cx, x))
+	    !sums_are_slow(b->cx, x))
 		return;
-	in[0] = transposed(t, x, n->span);
-	in[1] = graph_ints(t->cx, &last, 1, n->span);
+	x = transposed(b, x);
 	if (keep->u.i) {
-		swap_last(perm, x->type.rank);
-		t->before = insert_node(t->cx, t->block, t->before, ONNX_ReduceSum, in, n->nin,
-					permuted(t->cx, &n->out[0]->type, perm), n->span);
-		t->before->attrs = n->attrs;
-		t->before->nattrs = n->nattrs;
-		transpose_back(t, n, t->before->out[0]);
+		x = reduce_node(b, ONNX_ReduceSum, x, &last, 1, true);
+		transpose_back(b->cx, n, x);
 	} else {
-		memcpy(n->in, in, n->nin * sizeof(*in));
+		set_input(n, 0, x);
+		set_axes(b->cx, n, &(int64_t){last}, 1);
 	}
 }
 
 /* Gather of elements along the last axis copies them one by one, along the one before whole rows.
  */
-static void transpose_gather(struct transposing *t, struct node *n)
+static void transpose_gather(struct build *b, struct node *n)
 {
-	struct value *x = n->in[0], *in[2] = {NULL, n->in[1]};
+	struct ctx *cx = b->cx;
+	struct value *x = n->in[0];
 	const struct attr *a = find_attr(n, "axis");
-	int64_t last = x->type.rank - 1, axis = a ? a->u.i : 0, perm[MAX_RANK], k;
+	int64_t last = x->type.rank - 1, axis = a ? a->u.i : 0, k;
 
 	/* of what is open along both axes, as in the library's loops, there may be little */
 	if (last < 1 || (axis != last && axis != -1) || n->in[1]->type.rank != 1 ||
-	    !dim_is_const(t->cx, n->out[0]->type.dims[last], &k) ||
-	    dtypes[x->type.dtype].size < 4 || assumed_size(t->cx, n->out[0]) < LARGE_ARRAY ||
-	    assumed_size(t->cx, n->out[0]) < assumed_size(t->cx, x) ||
-	    dim_expected(t->cx, x->type.dims[last - 1], OPEN_LENGTH) < LONG)
+	    !dim_is_const(cx, n->out[0]->type.dims[last], &k) || dtypes[x->type.dtype].size < 4 ||
+	    assumed_size(cx, n->out[0]) < LARGE_ARRAY ||
+	    assumed_size(cx, n->out[0]) < assumed_size(cx, x) ||
+	    dim_expected(cx, x->type.dims[last - 1], OPEN_LENGTH) < LONG)
 		return;
-	in[0] = transposed(t, x, n->span);
-	swap_last(perm, x->type.rank);
-	t->before = insert_node(t->cx, t->block, t->before, ONNX_Gather, in, 2,
-				permuted(t->cx, &n->out[0]->type, perm), n->span);
-	struct attr *attr = new (t->cx->arena, struct attr);
-	*attr = (struct attr){.name = "axis", .kind = AT_INT, .u.i = last - 1};
-	t->before->attrs = attr;
-	t->before->nattrs = 1;
-	t->before->exact = n->exact;
-	t->before->small_ints = n->small_ints;
-	t->before->label = n->label;
-	transpose_back(t, n, t->before->out[0]);
+	x = transposed(b, x);
+	attr_int(b, "axis", last - 1);
+	x = emit_(b, ONNX_Gather, x, n->in[1]);
+	x->def->exact = n->exact;
+	x->def->small_ints = n->small_ints;
+	x->def->label = n->label;
+	transpose_back(cx, n, x);
 }
 
 static void transpose_block(struct ctx *cx, struct block *b)
 {
 	for (struct walk w = {.root = b}; walk(&w, WALK_AFTER);) {
-		struct transposing t = {.cx = cx, .block = w.at.block, .before = w.at.before};
+		struct build at = build_at(cx, w.at.block, w.at.before);
 		struct node *n = w.at.node;
+		at.span = n->span;
 		if (is_onnx(n, ONNX_Pad))
-			transpose_pad(&t, n);
+			transpose_pad(&at, n);
 		else if (is_onnx(n, ONNX_ReduceSum))
-			transpose_sum(&t, n);
+			transpose_sum(&at, n);
 		else if (is_onnx(n, ONNX_Gather))
-			transpose_gather(&t, n);
+			transpose_gather(&at, n);
 	}
 }
 

@@ -7,12 +7,9 @@
  * 3, 7 for 4; Expand would take 50), by Expand for more copies of several elements (2 us). The
  * sizes below are where the times cross: these depend on how axes lie, which cost_of() knows not.
  */
-#include <string.h>
-
-#include "onnx/onnx.h"
+#include "graph/uses.h"
+#include "lower/build.h"
 #include "ort/ort.h"
-#include "rewrite/rewrite.h"
-#include "target/target.h"
 
 #define LONG_RUN   16  /* elements: longer ones cost little more than their elements */
 #define MAX_COPIES 4   /* with more, Concat takes as long as the runs */
@@ -115,48 +112,39 @@ static bool has_lengths(struct ctx *cx, const struct value *v, const struct valu
 	return true;
 }
 
+static bool is_made_here(const struct stretch *s, const struct block *b, const struct value *v)
+{
+	return v->id < s->n && (v->data ? !b->outer : s->home[v->id] == b);
+}
+
 /* v with the lengths of n's result along the axes of g; NULL: it is not made in this block, or the
  * runtime has no kernel */
-static struct value *stretched(struct stretch *s, struct block *b, struct node **before,
-			       const struct node *n, struct value *v, const struct group *g,
-			       bool copies)
+static struct value *stretched(struct stretch *s, struct build *b, const struct node *n,
+			       struct value *v, const struct group *g, bool copies)
 {
 	struct ctx *cx = s->cx;
-	struct type t = v->type;
-	struct value *in[MAX_COPIES];
-	uint32_t nin = copies ? (uint32_t)g->length : 2;
+	uint32_t nin = copies ? (uint32_t)g->length : 2, rank = v->type.rank;
 	enum onnx_id op = copies ? ONNX_Concat : ONNX_Expand;
 
-	if (v->id >= s->n || (v->data ? b->outer != NULL : s->home[v->id] != b) ||
-	    g->end > t.rank || !has_kernel(cx, op, (enum dtype)t.dtype, nin))
+	if (!is_made_here(s, b->block, v) || g->end > rank ||
+	    !has_kernel(cx, op, (enum dtype)v->type.dtype, nin))
 		return NULL;
 	struct stretched *at = &s->of[v->id];
 	if (at->to && at->first == g->first && at->end == g->end &&
 	    has_lengths(cx, at->to, n->out[0], g))
 		return at->to;
-	t.dims = new_array(cx->arena, dim, t.rank + 1u);
-	memcpy(t.dims, v->type.dims, t.rank * sizeof(dim));
-	int64_t lengths[MAX_RANK];
-	for (uint32_t i = 0; i < t.rank; i++)
-		lengths[i] = 1;
-	for (uint32_t i = g->first; i < g->end; i++) {
-		lengths[t.rank - 1u - i] = behind(cx, n->out[0], i);
-		t.dims[t.rank - 1u - i] = n->out[0]->type.dims[n->out[0]->type.rank - 1u - i];
-	}
-	in[0] = v;
-	in[1] = copies ? v : graph_ints(cx, lengths, t.rank, v->span);
-	for (uint32_t i = 2; i < nin; i++)
-		in[i] = v;
-	struct node *made = insert_node(cx, b, *before, op, in, nin, t, n->span);
+	*at = (struct stretched){.first = g->first, .end = g->end};
 	if (copies) {
-		made->attrs = new (cx->arena, struct attr);
-		*made->attrs = (struct attr){
-			.name = "axis", .kind = AT_INT, .u.i = t.rank - 1u - g->first};
-		made->nattrs = 1;
+		struct value *in[MAX_COPIES] = {v, v, v, v};
+		attr_int(b, "axis", rank - 1u - g->first);
+		return at->to = emit(b, op, in, nin);
 	}
-	*before = made;
-	*at = (struct stretched){made->out[0], g->first, g->end};
-	return made->out[0];
+	int64_t lengths[MAX_RANK];
+	for (uint32_t i = 0; i < rank; i++)
+		lengths[i] = 1;
+	for (uint32_t i = g->first; i < g->end; i++)
+		lengths[rank - 1u - i] = behind(cx, n->out[0], i);
+	return at->to = emit_(b, op, v, const_ints(b, lengths, rank));
 }
 
 /* Are n's runs many and short? Then g is what they are along, and `next` the axes around them. */
@@ -183,34 +171,25 @@ static struct value *whole_operand(struct stretch *s, struct block *b, const str
 }
 
 /* The same along axes of unknown length: the operands of `ones` get the shape of another one. */
-static bool stretch_to_whole(struct stretch *s, struct block *b, struct node **before,
-			     struct node *n, unsigned int ones)
+static bool stretch_to_whole(struct stretch *s, struct build *b, struct node *n, unsigned int ones)
 {
-	struct value *whole = whole_operand(s, b, n), *in[2];
-	struct type t = {.dtype = DT_INT64, .rank = 1, .dims = new (s->cx->arena, dim)};
+	struct value *whole = whole_operand(s, b->block, n);
 	bool done = false;
 
 	for (uint32_t j = 0; j < n->nin && whole; j++) {
 		struct value *v = n->in[j];
-		if (!(ones >> j & 1) || v->id >= s->n ||
-		    (v->data ? b->outer != NULL : s->home[v->id] != b) ||
+		if (!(ones >> j & 1) || !is_made_here(s, b->block, v) ||
 		    !has_kernel(s->cx, ONNX_Expand, (enum dtype)v->type.dtype, 2))
 			continue;
-		*t.dims = dim_const(s->cx, whole->type.rank);
-		*before = insert_node(s->cx, b, *before, ONNX_Shape, &whole, 1, t, n->span);
-		in[0] = v;
-		in[1] = (*before)->out[0];
-		struct type full = whole->type;
-		full.dtype = v->type.dtype;
-		*before = insert_node(s->cx, b, *before, ONNX_Expand, in, 2, full, n->span);
-		n->in[j] = (*before)->out[0];
+		v = emit_(b, ONNX_Expand, v, emit_(b, ONNX_Shape, whole));
+		set_input(n, j, with_dims(v, whole->type.dims));
 		done = true;
 	}
 	return done;
 }
 
 /* Makes n's shortest runs longer; false: there is no need, or no way. */
-static bool lengthen(struct stretch *s, struct block *b, struct node **before, struct node *n)
+static bool lengthen(struct stretch *s, struct build *b, struct node *n)
 {
 	struct ctx *cx = s->cx;
 	struct group g, next;
@@ -222,7 +201,7 @@ static bool lengthen(struct stretch *s, struct block *b, struct node **before, s
 	unsigned int ones = next.ones;
 	bool open = !innermost && next.first < next.end && !behind(cx, n->out[0], next.first);
 	if (open)
-		return stretch_to_whole(s, b, before, n, ones);
+		return stretch_to_whole(s, b, n, ones);
 	trim_to_known(cx, n, &next);
 	if (innermost && next.ones && next.length < MIN_EXPAND)
 		return false; /* an outer product: two Concats take as long as the runs */
@@ -233,8 +212,9 @@ static bool lengthen(struct stretch *s, struct block *b, struct node **before, s
 		return false;
 	for (uint32_t j = 0; j < n->nin; j++) {
 		bool one = g.ones >> j & 1;
-		struct value *v = one ? stretched(s, b, before, n, n->in[j], &g, copies) : NULL;
-		n->in[j] = v ? v : n->in[j];
+		struct value *v = one ? stretched(s, b, n, n->in[j], &g, copies) : NULL;
+		if (v)
+			set_input(n, j, v);
 		done |= v != NULL;
 	}
 	return done;
@@ -264,8 +244,10 @@ static void stretch_block(struct stretch *s, struct block *main)
 			note_home(s, b, b->params.at[i]);
 		if (w.event == WALK_ENTER)
 			continue;
+		struct build to = build_at(s->cx, b, w.at.before);
+		to.span = n->span;
 		for (int i = 0; i < MAX_ROUNDS && may_stretch(s->cx, n); i++)
-			if (!lengthen(s, b, &w.at.before, n))
+			if (!lengthen(s, &to, n))
 				break;
 		for (uint32_t i = 0; i < n->nout; i++)
 			note_home(s, b, n->out[i]);

@@ -1,41 +1,40 @@
 /*
- * edit.c: nodes that are put into a graph of ONNX nodes after lowering, and their attributes. As
- * build.c does before, it alone knows what differs between opsets.
+ * edit.c: nodes of a graph of ONNX nodes that are changed where they stand. In: a node. Out: the
+ * same node with another operator, other inputs, attributes or results; uses are counted. New nodes
+ * are made by a builder (build_at() of lower/build.h).
  */
 #include <string.h>
 
 #include "graph/uses.h"
-#include "ops/ops.h"
 #include "rewrite/rewrite.h"
 
-struct node *insert_node(struct ctx *cx, struct block *b, struct node *after, enum onnx_id op,
-			 struct value **in, uint32_t nin, struct type t, struct span s)
+void become_(struct ctx *cx, struct node *n, enum onnx_id op, uint32_t nin, struct value *const *in)
 {
-	struct node *n = new (cx->arena, struct node);
+	struct value **copy = new_array(cx->arena, struct value *, nin);
 
-	n->op = &op_onnx;
 	n->onnx = onnx_find(op, cx->opt.opset);
-	n->span = s;
-	struct value **copy = new_array(cx->arena, struct value *, nin + 1);
+	n->nattrs = 0;
 	set_inputs(n, memcpy(copy, in, nin * sizeof(*in)), nin);
-	node_results(cx, n, 1);
-	n->out[0]->type = t;
-	n->next = after ? after->next : b->first;
-	if (after)
-		after->next = n;
-	else
-		b->first = n;
-	b->nnodes++;
-	return n;
 }
 
-struct node *insert_same_shape(struct ctx *cx, struct block *b, struct node *after, struct value *v)
+struct value *part_result(struct ctx *cx, struct node *n, uint32_t i)
 {
-	uint32_t rank = v->type.rank;
-	int64_t same[MAX_RANK] = {0}; /* 0: the length is kept */
-	struct value *in[] = {v, graph_ints(cx, same, rank, v->span)};
+	struct value *v = graph_value(cx, n->out[i]->type, n->out[i]->span);
 
-	return insert_node(cx, b, after, ONNX_Reshape, in, 2, v->type, v->span);
+	v->def = n;
+	return n->out[i] = v;
+}
+
+void take_over(const struct build *b, struct value *old)
+{
+	old->def = b->after;
+	b->after->out[0] = old;
+}
+
+void read_same_shape(struct build b, struct node *n, uint32_t i)
+{
+	b.span = n->in[i]->span;
+	set_input(n, i, same_shape(&b, n->in[i]));
 }
 
 static struct attr *new_attr(struct ctx *cx, struct node *n, const char *name, enum attr_kind kind)
@@ -66,14 +65,12 @@ void set_ints(struct ctx *cx, struct node *n, const char *name, const int64_t *v
 
 void set_axes(struct ctx *cx, struct node *n, const int64_t *axes, uint32_t count)
 {
-	if (n->onnx->nin < 2) {
+	if (!takes_axes(n->onnx)) {
 		set_ints(cx, n, "axes", axes, count);
 		return;
 	}
 	struct value **in = new_array(cx->arena, struct value *, 2);
 	in[0] = n->in[0];
 	in[1] = graph_ints(cx, axes, count, n->span);
-	in[1]->uses++;
-	n->in = in;
-	n->nin = 2;
+	set_inputs(n, in, 2);
 }

@@ -66,9 +66,7 @@ static bool drop_in_block(struct guards *g, struct block *b)
 	for (struct walk w = {.root = b}; walk(&w, WALK_BEFORE);) {
 		struct node *n = w.at.node;
 		if (is_guard(g, n)) {
-			n->onnx = onnx_find(ONNX_Identity, g->cx->opt.opset);
-			n->in[0] = n->in[1];
-			n->nin = 1;
+			become(g->cx, n, ONNX_Identity, n->in[1]);
 			dropped = true;
 		}
 	}

@@ -72,10 +72,8 @@ static void carry_square(struct roots *r, struct block *around, struct node *bef
 {
 	struct ctx *cx = r->cx;
 	struct block *body = loop_body(loop);
-	struct value *p = body->params.at[2 + j], *out = loop->out[j], *last = NULL;
+	struct value *p = body->params.at[2 + j], *out = loop->out[j];
 	struct value *v = under_root(r, p, body->results.at[1 + j]);
-	struct node *end = body->first;
-
 	if (!v || !ends_in_root(r, loop, j))
 		return;
 	struct value *square = graph_value(cx, p->type, p->span);
@@ -83,23 +81,16 @@ static void carry_square(struct roots *r, struct block *around, struct node *bef
 	read_square(body, p, square);
 	r->changed = true;
 	body->params.at[2 + j] = square;
-	while (end->next)
-		end = end->next;
-	body->results.at[1 + j] =
-		insert_node(cx, body, end, ONNX_Identity, &v, 1, v->type, v->span)->out[0];
-	body->last = end->next;
-	struct value *in[2] = {loop->in[2 + j], loop->in[2 + j]};
-	loop->in[2 + j] =
-		insert_node(cx, around, before, ONNX_Mul, in, 2, in[0]->type, loop->span)->out[0];
-	last = graph_value(cx, out->type, out->span);
-	last->def = loop;
-	loop->out[j] = last;
-	struct node *root =
-		insert_node(cx, around, loop, ONNX_Sqrt, &last, 1, out->type, loop->span);
-	root->out[0] = out;
-	out->def = root;
-	if (around->last == loop)
-		around->last = root;
+	struct build inside = build_at(cx, body, body->last);
+	inside.span = v->span;
+	body->results.at[1 + j] = identity(&inside, v);
+	struct build outside = build_at(cx, around, before);
+	struct value *init = loop->in[2 + j];
+	outside.span = loop->span;
+	set_input(loop, 2 + j, emit_(&outside, ONNX_Mul, init, init));
+	outside.after = loop;
+	emit_(&outside, ONNX_Sqrt, part_result(cx, loop, j));
+	take_over(&outside, out);
 }
 
 static void carry_squares(struct roots *r, struct block *main)

@@ -179,13 +179,16 @@ static void replace(struct states *s, struct block *k, struct node *after, struc
 	}
 	for (by = resolve(by); is_onnx(by->def, ONNX_Identity);) /* which may be a new one */
 		by = resolve(by->def->in[0]);
-	struct node *copy = insert_node(s->cx, k, after, ONNX_Identity, &by, 1, v->type, v->span);
-	copy->out[0]->name = v->name;
-	copy->out[0]->known = v->known;
-	replace_all_uses(v, copy->out[0]);
+	struct build b = build_at(s->cx, k, after);
+	b.span = v->span;
+	struct value *copy = identity(&b, by);
+	copy->type = v->type;
+	copy->name = v->name;
+	copy->known = v->known;
+	replace_all_uses(v, copy);
 	for (uint32_t i = 0; i < k->results.len; i++)
 		if (k->results.at[i] == v)
-			k->results.at[i] = copy->out[0];
+			k->results.at[i] = copy;
 }
 
 static void merge_in_loop(struct states *s, struct block *around, struct node *loop)

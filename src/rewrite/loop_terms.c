@@ -17,12 +17,11 @@
 
 struct terms {
 	struct ctx *cx;
-	uint32_t n;   /* values that there were at first */
-	bool *moves;  /* by value id: it depends on the states of the loop around it */
-	bool *others; /* by value id: does more read it than products with what is loop-invariant?
-		       */
-	struct block *body;
-	struct node *before; /* new nodes go behind it */
+	uint32_t n;     /* values that there were at first */
+	bool *moves;    /* by value id: it depends on the states of the loop around it */
+	bool *others;   /* by value id: does more read it than products with what is loop-invariant?
+			 */
+	struct build b; /* where new nodes go */
 };
 /* Of a sum: `leaf`, or -leaf, which is x * factor or, if `negative`, -x * factor */
 struct term {
@@ -61,12 +60,8 @@ static struct value *moving_part(const struct terms *t, const struct node *n, st
 static struct value *compute(struct terms *t, enum onnx_id op, struct value *a, struct value *b,
 			     struct span span)
 {
-	struct value *in[2] = {a, b};
-
-	t->before = insert_node(t->cx, t->body, t->before, op, in, b ? 2 : 1, a->type, span);
-	if (onnx_infer(t->cx, t->before) != ONNX_INFERRED)
-		bug("%s of a body has no type", t->before->onnx->name);
-	return t->before->out[0];
+	t->b.span = span;
+	return emit_(&t->b, op, a, b);
 }
 
 /* n is (x * a) * b, where all readers of x * a in the body are such products: x * (a * b) */
@@ -76,8 +71,7 @@ static void join_factors(struct terms *t, struct node *n)
 
 	if (!x || y->id >= t->n || t->others[y->id])
 		return;
-	struct value *in[2] = {x, compute(t, ONNX_Mul, a, b, n->span)};
-	set_inputs(n, memcpy(new_array(t->cx->arena, struct value *, 2), in, sizeof(in)), 2);
+	become(t->cx, n, ONNX_Mul, x, compute(t, ONNX_Mul, a, b, n->span));
 }
 
 /* ---- sums ---- */
@@ -198,11 +192,7 @@ static bool join_terms(struct terms *t, struct sum *s, const struct type *type, 
 static void set_node(struct terms *t, struct node *n, enum onnx_id op, struct value *a,
 		     struct value *b)
 {
-	struct value *in[2] = {a, b}, **copy = new_array(t->cx->arena, struct value *, 2);
-
-	n->onnx = onnx_find(op, t->cx->opt.opset);
-	memcpy(copy, in, sizeof(in));
-	set_inputs(n, copy, b ? 2 : 1);
+	become_(t->cx, n, op, b ? 2 : 1, (struct value *[]){a, b});
 }
 
 /* n becomes the last node of the sum. */
@@ -265,7 +255,7 @@ static void join_sum(struct terms *t, struct node *n)
 /* Says which values of the body change from step to step. Gives the number of nodes. */
 static uint32_t find_moving(struct terms *t)
 {
-	struct block *body = t->body;
+	struct block *body = t->b.block;
 	uint32_t count = 0;
 
 	for (uint32_t i = 2; i < body->params.len; i++)
@@ -293,19 +283,17 @@ static void rewrite_body(struct terms *t)
 	uint32_t count = find_moving(t), len = 0;
 	struct node **all = new_array(t->cx->scratch, struct node *, 2 * (size_t)count + 1);
 
-	for (struct node *n = t->body->first; n; n = n->next)
+	for (struct node *n = t->b.block->first; n; n = n->next)
 		all[len++] = n;
 	for (uint32_t i = 0; i < count; i++) {
-		t->before = i ? all[i - 1] : NULL;
+		t->b.after = i ? all[i - 1] : NULL;
 		join_factors(t, all[i]);
 	}
 	for (uint32_t i = count; i-- > 0;) {
-		t->before = i ? all[i - 1] : NULL;
+		t->b.after = i ? all[i - 1] : NULL;
 		if (!all[i]->dead)
 			join_sum(t, all[i]);
 	}
-	for (struct node *n = t->body->first; n; n = n->next)
-		t->body->last = n;
 }
 
 /* Does no step of the loop decide whether it is the last one? What goes on until it is exact
@@ -324,7 +312,7 @@ static void rewrite_bodies(struct terms *t, struct block *k)
 {
 	for (struct walk w = {.root = k}; walk(&w, WALK_AFTER);)
 		if (is_onnx(w.at.node, ONNX_Loop) && counts_steps(w.at.node)) {
-			t->body = loop_body(w.at.node);
+			t->b = build_at(t->cx, loop_body(w.at.node), NULL);
 			rewrite_body(t);
 		}
 }

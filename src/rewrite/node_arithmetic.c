@@ -38,10 +38,8 @@ struct value *make_gemm(struct ctx *cx, struct node *n)
 		struct value *a = resolve(m->def->in[0]), *b = resolve(m->def->in[1]);
 		if (a->type.rank != 2 || b->type.rank != 2 || !adds_to(cx, &c->type, t))
 			continue;
-		const struct onnx_op *gemm = find_kernel(cx, ONNX_Gemm, t->dtype, 3);
-		if (!gemm)
-			return NULL;
-		become(cx, n, gemm, a, b, c);
+		if (find_kernel(cx, ONNX_Gemm, t->dtype, 3))
+			become(cx, n, ONNX_Gemm, a, b, c);
 		return NULL;
 	}
 	return NULL;
@@ -68,10 +66,8 @@ struct value *make_reciprocal(struct ctx *cx, struct node *n)
 	if (!is_float(t) || !uniform_number(behind_shape(n->in[0])->data, &one) || one != 1 ||
 	    !same_type(cx, &n->in[1]->type, &n->out[0]->type))
 		return NULL;
-	const struct onnx_op *op = find_kernel(cx, ONNX_Reciprocal, t, 1);
-	if (!op)
-		return NULL;
-	become(cx, n, op, n->in[1]);
+	if (find_kernel(cx, ONNX_Reciprocal, t, 1))
+		become(cx, n, ONNX_Reciprocal, n->in[1]);
 	return NULL;
 }
 
@@ -97,9 +93,8 @@ struct value *drop_zero(struct ctx *cx, struct node *n)
 			continue;
 		if (sum || i == 1)
 			return x;
-		const struct onnx_op *neg = find_kernel(cx, ONNX_Neg, t, 1);
-		if (neg)
-			become(cx, n, neg, x);
+		if (find_kernel(cx, ONNX_Neg, t, 1))
+			become(cx, n, ONNX_Neg, x);
 		return NULL;
 	}
 	return NULL;
@@ -110,9 +105,10 @@ struct value *drop_negative(struct ctx *cx, struct node *n)
 {
 	bool sum = is_onnx(n, ONNX_Add);
 	enum dtype t = (enum dtype)n->out[0]->type.dtype;
-	const struct onnx_op *op = find_kernel(cx, sum ? ONNX_Sub : ONNX_Add, t, 2);
+	enum onnx_id op = sum ? ONNX_Sub : ONNX_Add;
+	bool exists = find_kernel(cx, op, t, 2) != NULL;
 
-	for (int i = 1; i >= !sum && op; i--) {
+	for (int i = 1; i >= !sum && exists; i--) {
 		struct value *y = n->in[i];
 		if (!is_op(y, ONNX_Neg) || !is_used_once(y))
 			continue;
@@ -147,7 +143,7 @@ struct value *join_choices(struct ctx *cx, struct node *n)
 	for (int i = 0; i < 2; i++) {
 		if (!is_zero(resolve(w[i]->in[2])) || !is_zero(resolve(w[1 - i]->in[1])))
 			continue;
-		become(cx, n, w[i]->onnx, c, resolve(w[i]->in[1]), resolve(w[1 - i]->in[2]));
+		become(cx, n, ONNX_Where, c, resolve(w[i]->in[1]), resolve(w[1 - i]->in[2]));
 		return NULL;
 	}
 	return NULL;
@@ -170,13 +166,13 @@ struct value *make_finite(struct ctx *cx, struct node *n)
 	if (v != resolve(x[1 - nan]->def->in[0]))
 		return NULL;
 	enum dtype types[2] = {v->type.dtype, v->type.dtype}, result[1] = {DT_BOOL};
-	const struct onnx_op *abs = find_kernel(cx, ONNX_Abs, types[0], 1);
 	const struct onnx_op *less = onnx_find(ONNX_Less, cx->opt.opset);
-	if (!abs || !kernel_exists(cx, less, types, 2, result, 1))
+	if (!find_kernel(cx, ONNX_Abs, types[0], 1) ||
+	    !kernel_exists(cx, less, types, 2, result, 1))
 		return NULL;
-	become(cx, m, abs, v);
+	become(cx, m, ONNX_Abs, v);
 	either->type = v->type;
-	become(cx, n, less, either, graph_number(cx, types[0], INFINITY, n->span));
+	become(cx, n, ONNX_Less, either, graph_number(cx, types[0], INFINITY, n->span));
 	return NULL;
 }
 
@@ -255,7 +251,7 @@ struct value *divide_by_sum(struct ctx *cx, struct node *n)
 		if (!is_op(y, ONNX_Sub) || resolve(y->def->in[0]) != x ||
 		    resolve(y->def->in[1]) != terms[1] || !is_maximum(terms[1], x, s->def, e))
 			continue;
-		become(cx, n, onnx_find(ONNX_Div, cx->opt.opset), e, s);
+		become(cx, n, ONNX_Div, e, s);
 		return NULL;
 	}
 	return NULL;
@@ -272,7 +268,7 @@ struct value *compare_before_log(struct ctx *cx, struct node *n)
 			continue;
 		zero = tensor_filled(cx, (enum dtype)t->dtype, t->rank, t->shape, 0);
 		struct value *x = resolve(log->def->in[0]);
-		become(cx, n, n->onnx, x, graph_constant(cx, zero, k->span));
+		become(cx, n, ONNX_Equal, x, graph_constant(cx, zero, k->span));
 		break;
 	}
 	return NULL;
@@ -282,16 +278,16 @@ struct value *compare_before_log(struct ctx *cx, struct node *n)
 struct value *make_relu(struct ctx *cx, struct node *n)
 {
 	enum dtype t = n->out[0]->type.dtype;
-	const struct onnx_op *relu = find_kernel(cx, ONNX_Relu, t, 1);
 
-	if (n->nin != 2 || !is_float(t) || cx->opt.signed_zeros || !relu)
+	if (n->nin != 2 || !is_float(t) || cx->opt.signed_zeros ||
+	    !find_kernel(cx, ONNX_Relu, t, 1))
 		return NULL;
 	for (int i = 0; i < 2; i++) {
 		double zero;
 		if (!uniform_number(behind_shape(n->in[1 - i])->data, &zero) || zero != 0 ||
 		    !same_type(cx, &n->in[i]->type, &n->out[0]->type))
 			continue;
-		become(cx, n, relu, n->in[i]);
+		become(cx, n, ONNX_Relu, n->in[i]);
 		break;
 	}
 	return NULL;

@@ -101,7 +101,7 @@ struct value *cut_before_padding(struct ctx *cx, struct node *n)
 			continue;
 		struct value *from = graph_ints(cx, &(int64_t){start - before}, 1, n->span);
 		struct value *to = graph_ints(cx, &(int64_t){end - before}, 1, n->span);
-		become(cx, m, onnx_find(ONNX_Slice, cx->opt.opset), m->in[0], from, to,
+		become(cx, m, ONNX_Slice, m->in[0], from, to,
 		       graph_ints(cx, &(int64_t){axis}, 1, n->span));
 	}
 	replace_all_uses(part, n->in[0]);

@@ -182,7 +182,7 @@ struct value *transpose_factors(struct ctx *cx, struct node *n)
 	if (!transposes_freely(a) || !transposes_freely(b))
 		return NULL;
 	a = transposed(cx, a);
-	become(cx, n, x->def->onnx, transposed(cx, b), a);
+	become(cx, n, ONNX_MatMul, transposed(cx, b), a);
 	return NULL;
 }
 
@@ -225,11 +225,8 @@ struct value *concat_in_place(struct ctx *cx, struct node *n)
 		if (!dim_is_one(cx, t.dims[to]) || !(in[i] = same_elements(cx, v, &t)))
 			return NULL;
 	}
-	set_inputs(n, in, concat->nin);
-	n->onnx = onnx_find(ONNX_Concat, cx->opt.opset);
-	n->attrs = new (cx->arena, struct attr);
-	*n->attrs = (struct attr){.name = "axis", .kind = AT_INT, .u.i = to};
-	n->nattrs = 1;
+	become_(cx, n, ONNX_Concat, concat->nin, in);
+	set_int(cx, n, "axis", to);
 	return NULL;
 }
 
@@ -351,14 +348,13 @@ struct value *slice_before_expand(struct ctx *cx, struct node *n)
 	t.dims = new_array(cx->arena, dim, t.rank + 1u);
 	for (k = 0; k < rank; k++)
 		t.dims[k] = k < rank - covered ? n->out[0]->type.dims[k] : x->type.dims[k];
-	const struct onnx_op *expand = m->onnx;
 	struct value **in =
 		memcpy(new_array(cx->arena, struct value *, n->nin), n->in, n->nin * sizeof(*in));
 	in[0] = x;
-	become_(cx, m, n->onnx, n->nin, in);
+	become_(cx, m, ONNX_Slice, n->nin, in);
 	all->type = t;
 	all->known = NULL;
-	become(cx, n, expand, all, shape);
+	become(cx, n, ONNX_Expand, all, shape);
 	return NULL;
 }
 

@@ -24,13 +24,6 @@ static inline bool same_type(struct ctx *cx, const struct type *a, const struct 
 	return a->dtype == b->dtype && same_dims(cx, *a, *b);
 }
 
-/* n is op(inputs...) from now on, without attributes; its result stays. */
-#define become(cx, n, op, ...)                                                                     \
-	become_(cx, n, op, sizeof((struct value *[]){__VA_ARGS__}) / sizeof(struct value *),       \
-		(struct value *[]){__VA_ARGS__})
-void become_(struct ctx *cx, struct node *n, const struct onnx_op *op, uint32_t nin,
-	     struct value *const *in);
-
 /* node_shapes.c */
 struct value *drop_identity(struct ctx *cx, struct node *n);
 struct value *drop_slice(struct ctx *cx, struct node *n);

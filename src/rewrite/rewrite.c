@@ -10,16 +10,6 @@
 #include "ops/ops.h"
 #include "rewrite/nodes.h"
 
-void become_(struct ctx *cx, struct node *n, const struct onnx_op *op, uint32_t nin,
-	     struct value *const *in)
-{
-	struct value **copy = new_array(cx->arena, struct value *, nin);
-
-	n->onnx = op;
-	n->nattrs = 0;
-	set_inputs(n, memcpy(copy, in, nin * sizeof(*in)), nin);
-}
-
 static const struct rewrite {
 	enum flag flag;
 	enum onnx_id op;
@@ -81,7 +71,7 @@ static bool replace(struct ctx *cx, struct node *n, struct value *v)
 	if (v == out)
 		return false;
 	if (out->is_result && (out->is_inner_result || v->is_result || !v->def || v->def->dead)) {
-		become(cx, n, onnx_find(ONNX_Identity, cx->opt.opset), v);
+		become(cx, n, ONNX_Identity, v);
 		return false;
 	}
 	if (out->is_result) {

@@ -2,7 +2,7 @@
 #ifndef PTGC_REWRITE_REWRITE_H
 #define PTGC_REWRITE_REWRITE_H
 
-#include "onnx/onnx.h"
+#include "lower/build.h"
 
 /* Loops that carry and compute less in each step. loop_states.c: fewer states and stacked results
  */
@@ -20,12 +20,18 @@ void rewrite_nodes(struct ctx *cx, struct graph *g);
 void drop_unread(struct ctx *cx, struct graph *g);
 /* Is a Cast to `mid` and then to `to` a Cast to `to`? */
 bool casts_merge(enum dtype from, enum dtype mid, enum dtype to);
-/* edit.c: a new node of one result behind `after` (NULL: first) */
-struct node *insert_node(struct ctx *cx, struct block *b, struct node *after, enum onnx_id op,
-			 struct value **in, uint32_t nin, struct type t, struct span s);
-/* a Reshape of v to its own shape: it moves no data, and no runtime merges what it parts */
-struct node *insert_same_shape(struct ctx *cx, struct block *b, struct node *after,
-			       struct value *v);
+/* edit.c: n is op(inputs...) from now on, without attributes; its results stay. */
+#define become(cx, n, op, ...)                                                                     \
+	become_(cx, n, op, sizeof((struct value *[]){__VA_ARGS__}) / sizeof(struct value *),       \
+		(struct value *[]){__VA_ARGS__})
+void become_(struct ctx *cx, struct node *n, enum onnx_id op, uint32_t nin,
+	     struct value *const *in);
+/* Gives result i of n to another node: n has a new value there from now on, which is returned. The
+ * node that was inserted last at b gives what was read as that result, by take_over(). */
+struct value *part_result(struct ctx *cx, struct node *n, uint32_t i);
+void take_over(const struct build *b, struct value *old);
+/* n reads its input i through a Reshape to its own shape, which is inserted at b. */
+void read_same_shape(struct build b, struct node *n, uint32_t i);
 /* The attribute of this name is v from now on. */
 void set_int(struct ctx *cx, struct node *n, const char *name, int64_t v);
 void set_ints(struct ctx *cx, struct node *n, const char *name, const int64_t *v, uint32_t count);

@@ -61,11 +61,10 @@ static void close_scan(struct inputs *s, struct node *scan, uint32_t depth)
 	struct value **out = new_array(s->cx->scratch, struct value *, n);
 	for (uint32_t i = 0; i < n; i++) {
 		struct value *v = s->taken.at[i], *p = s->inside[v->id];
-		struct node *same = insert_node(s->cx, body, body->last, ONNX_Identity, &p, 1,
-						v->type, scan->span);
-		body->last = same;
+		struct build b = build_at(s->cx, body, body->last);
+		b.span = scan->span;
 		params[i] = p;
-		results[i] = same->out[0];
+		results[i] = identity(&b, p);
 		out[i] = graph_value(s->cx, v->type, scan->span);
 		out[i]->def = scan;
 		s->inside[v->id] = NULL;
@@ -89,23 +88,20 @@ static void make_loop(struct inputs *s, struct block *k, struct node *before, st
 	struct span at = scan->span;
 	struct block *body = find_attr(scan, "body")->u.block;
 	struct value *sequence = scan->in[scan->nin - 1], *zero = graph_number(cx, DT_INT64, 0, at);
-	struct type go = {.dtype = DT_BOOL}, count = {.dtype = DT_INT64}, lengths = count;
-	struct value *in[2] = {NULL, graph_number(cx, DT_BOOL, 1, at)}, *params[2];
+	struct type go = {.dtype = DT_BOOL}, count = {.dtype = DT_INT64};
+	struct build outside = build_at(cx, k, before), inside = build_at(cx, body, body->last);
+	struct value *in[2], *params[2];
 
-	lengths.rank = 1;
-	lengths.dims = new (a, dim);
-	lengths.dims[0] = dim_const(cx, sequence->type.rank);
-	struct node *n = insert_node(cx, k, before, ONNX_Shape, &sequence, 1, lengths, at);
-	n = insert_node(cx, k, n, ONNX_Gather, (struct value *[]){n->out[0], zero}, 2, count, at);
-	in[0] = n->out[0];
+	outside.span = inside.span = at;
+	in[0] = emit_(&outside, ONNX_Gather, emit_(&outside, ONNX_Shape, sequence), zero);
+	in[1] = graph_number(cx, DT_BOOL, 1, at);
 	params[0] = graph_value(cx, count, at);
 	params[1] = graph_value(cx, go, at);
-	n = insert_node(cx, body, body->last, ONNX_Identity, &params[1], 1, go, at);
-	body->last = n;
+	struct value *goes_on = identity(&inside, params[1]);
 	scan->in = spliced(a, scan->in, scan->nin - 1u, 0, in, 2);
 	scan->nin++;
 	body->params.at = spliced(a, body->params.at, body->params.len - 1, 0, params, 2);
-	body->results.at = spliced(a, body->results.at, body->results.len, 0, n->out, 1);
+	body->results.at = spliced(a, body->results.at, body->results.len, 0, &goes_on, 1);
 	body->params.cap = ++body->params.len;
 	body->results.cap = ++body->results.len;
 	scan->onnx = onnx_find(ONNX_Loop, cx->opt.opset);

@@ -3,7 +3,7 @@
  * a few bytes of the model where they would take all of theirs. In: the rewritten graph. Out: the
  * same with such nodes at its start. Weights, which have a name that others may look for, stay.
  */
-#include "onnx/onnx.h"
+#include "graph/uses.h"
 #include "rewrite/rewrite.h"
 #include "target/target.h"
 
@@ -13,16 +13,14 @@ static struct value *constant_of_shape(struct ctx *cx, struct block *b, const st
 {
 	const struct tensor *t = v->data;
 	struct tensor *one = tensor_new(cx, (enum dtype)t->dtype, 1, &(int64_t){1});
-	struct attr *value = new (cx->arena, struct attr);
-	struct value *in = graph_ints(cx, t->shape, t->rank, v->span);
+	struct build at = build_at(cx, b, NULL);
 
 	one->data = t->data;
-	struct node *n = insert_node(cx, b, NULL, ONNX_ConstantOfShape, &in, 1, v->type, v->span);
-	*value = (struct attr){.name = "value", .kind = AT_TENSOR, .u.t = one};
-	n->out[0]->name = v->name;
-	n->attrs = value;
-	n->nattrs = 1;
-	return n->out[0];
+	at.span = v->span;
+	attr_tensor(&at, "value", one);
+	struct value *r = emit_(&at, ONNX_ConstantOfShape, const_ints(&at, t->shape, t->rank));
+	r->name = v->name;
+	return with_dims(r, v->type.dims);
 }
 
 static bool is_large(const struct ctx *cx, const struct value *v)
@@ -45,7 +43,7 @@ static void splat_block(struct ctx *cx, struct block *top)
 			if (!v || !is_large(cx, v))
 				continue;
 			if (!v->forward)
-				v->forward = constant_of_shape(cx, top, v);
+				replace_all_uses(v, constant_of_shape(cx, top, v));
 			n->in[i] = v->forward;
 		}
 	}
