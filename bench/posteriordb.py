@@ -448,42 +448,43 @@ def processor():
 
 HEAD = """# posteriordb
 
-Made by `bench/posteriordb.py PATH --page doc/posteriordb.md`: do not edit. {date}. {processor}; other programs ran on it, so
-that only ratios count. Versions: {versions}.
+`bench/posteriordb.py PATH --page doc/posteriordb.md` makes this page: do not edit it. It was made on {date}, on this processor:
+{processor}. Other programs ran on it, so only ratios count. Versions: {versions}.
 
 [posteriordb](https://github.com/stan-dev/posteriordb) has {n} posteriors with reference draws: 10,000 each, thinned from ten long
-chains of Stan. Here they are in PyMC, written anew from the mathematics of the Stan programs, one file for each program in
-[examples/posteriordb](../examples/posteriordb). No code or data of posteriordb is in this repository: the tables are made
-from a checkout. Nothing in ptgc asks for one of these models.
+chains of Stan. [examples/posteriordb](../examples/posteriordb) has their models in PyMC, written anew from the mathematics of the
+Stan programs, with one file for each program. This repository has no code or data of posteriordb: the tables are made from a
+checkout. No code of ptgc is specific to one of these models.
 
 **{converted} of {n} convert**, log density with gradient and sampler. **{dense} of {n}** have densities and gradients that pass. Of
 {run} whose sampler was run, **{drawn} have draws that pass**.
 
 ## Thresholds
-They were written into the file before the first table.
+The thresholds were written into the program before it made the first table.
 
-- **Density**: at {points} reference draws, on the unconstrained scale that the model's transforms make. The oracle is PyTensor's
-  Python mode. Errors are the largest of all points, relative to the largest value of the log density, or of that element of the
-  gradient, at any of them. The bound is {bound:g}, or ten times what a relative change of the point by {condition:g} makes of PyTensor's
-  own result, if that is more. Where a differential equation is solved, the oracle calls odeint at a tolerance of 1e-13, and
-  the bound is {ode:g}.
-- **Draws**: NUTS of the file, {chains} chains, {tune} steps of tuning and {draws} draws each, one seed. `target_accept` and
-  `max_treedepth` are those of the reference's own run. The distance of each mean and each standard deviation from the
-  reference's is below {z:g} standard errors of both, which come from effective sample sizes; R-hat is below {rhat:g}.
-- Where the draws do not pass, `pm.sample` runs with the same settings and decides whether the model or the sampler is to blame.
+- **Density**: the log density and its gradient are compared with PyTensor's Python mode at {points} reference draws, on the
+  unconstrained scale of the model's transforms. An error is the largest of all points. It is relative to the largest value of the
+  log density, or of that element of the gradient, at any of the points. The bound is {bound:g}. If a relative change of the point by
+  {condition:g} changes PyTensor's own result by more than a tenth of that, the bound is ten times this change. For a model with a
+  differential equation, the oracle calls odeint at a tolerance of 1e-13, and the bound is {ode:g}.
+- **Draws**: the sampler in the file runs {chains} chains from one seed, each with {tune} steps of tuning and {draws} draws.
+  `target_accept` and `max_treedepth` are those of the reference's own run. Each mean and each standard deviation must be within
+  {z:g} standard errors of the reference's. These are standard errors of both runs, from effective sample sizes. R-hat must be below
+  {rhat:g}.
+- If the draws do not pass, `pm.sample` runs with the same settings. Its result decides whether the model or the sampler is to blame.
 """
 DRAWN = """
 ## Densities and draws
-Distances from the reference are the largest of all elements, in standard errors. Steps are leapfrog steps a draw.
+Each distance from the reference is the largest of all elements, in standard errors. Steps are leapfrog steps a draw.
 
 | posterior | parameters | error of logp | of gradient | passes | distance of means | of deviations | R-hat | divergent | steps | passes |
 | --- | ---: | ---: | ---: | --- | ---: | ---: | ---: | ---: | ---: | --- |"""
 SPEED = """
 ## Speed and size
-Microseconds of a log density and its gradient: ONNX Runtime on one thread, the same model as C (`--target=c`, gcc -O3), and
-PyTensor's modes JAX and NUMBA as Python calls them. Effective draws a second of the processor, tuning included, are those of
-the element that has the fewest; nutpie has the same settings, and its time to compile stands beside it. Bytes are those of the
-models: the density with its gradient, and the sampler; data are in them.
+The first four columns are microseconds of a log density and its gradient: ONNX Runtime on one thread, the same model as C
+(`--target=c`, gcc -O3), and PyTensor's modes JAX and NUMBA as Python calls them. Effective draws a second of the processor
+include tuning, and are those of the element that has the fewest. nutpie has the same settings, and its time to compile stands
+beside it. The last two columns are the bytes of the models, with their data: the density with its gradient, and the sampler.
 
 | posterior | ONNX Runtime | C | JAX | Numba | draws a second | nutpie | it compiles, s | bytes, density | sampler |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"""

@@ -12,27 +12,32 @@ import usage
 PARTS = ["logp", "logcdf", "icdf", "truncated", "censored"]
 HEAD = """# PyMC's distributions and functions
 
-Made by `make check-pymc`: do not edit. Versions: {versions}.
+`make check-pymc` makes this page: do not edit it. Versions: {versions}.
 
 ## Distributions
-Each function below was compiled in mode ONNX and by PyTensor without ONNX, and both were called at the same places: inside of the
-support, at its edges and outside, at infinities and NaN, and with parameters that are wrong. **yes**: all results are equal to 1e-9
-(relative; or as close as PyTensor's results are to those for arguments that differ by 1e-14), infinities and NaN are the same, and
-errors are raised where PyMC raises them. The mark **∂** says the same of the derivatives by the variable and by all float
-parameters. `–`: PyMC has no such function. "truncated" and "censored" are the log densities of `pm.Truncated` and `pm.Censored`.
-float32: the same with `floatX=float32`, to 1e-4 or what PyTensor's own float32 reaches. PolyaGamma is compared with mpmath: PyMC
-calls the package polyagamma, whose series has no digit left far above the mean, as at `x = 30` for `h = 2`. Differential equations
-are compared with SciPy's odeint at a tolerance of 1e-13: PyMC's results, at its default of 1.5e-8, have errors of some 1e-7.
+Each function below was compiled in mode ONNX and by PyTensor without ONNX. Both were called at the same points: inside the
+support, at its edges and outside, at infinities and NaN, and with parameters that are wrong.
+
+- **yes** means three things. All results are equal to 1e-9 (relative), or as close as PyTensor's own results for arguments that
+  differ by 1e-14. Infinities and NaN are the same. Errors are raised where PyMC raises them.
+- **∂** says the same of the derivatives by the variable and by all float parameters.
+- `–` means that PyMC has no such function.
+- "truncated" and "censored" are the log densities of `pm.Truncated` and `pm.Censored`.
+- float32 is the same with `floatX=float32`, to 1e-4 or to what PyTensor's own float32 reaches.
+
+PolyaGamma is compared with mpmath. PyMC calls the package polyagamma, whose series has no correct digit far above the mean, for
+example at `x = 30` for `h = 2`. Differential equations are compared with SciPy's odeint at a tolerance of 1e-13. PyMC's results, at
+its default of 1.5e-8, have errors of some 1e-7.
 
 | distribution | log density | logcdf | icdf | truncated | censored | float32 |
 |---|---|---|---|---|---|---|"""
 MODELS = """
-Models of what is no distribution by itself:
+These models are not distributions by themselves:
 
 | model | log density | gradient | float32 |
 |---|---|---|---|"""
 USES = """
-## What works beside it
+## What PyMC's users do
 Each line is a test in `tests/pymc/usage.py`.
 
 | | |
