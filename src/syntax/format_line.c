@@ -208,8 +208,8 @@ static int tightness(int kind)
 }
 
 /* The end of all that the infix operator i is applied to on its right: it ends before an operator
- * that binds no tighter, or behind the parentheses round both. Of more than WIDTH columns it is
- * some end that is too far. */
+ * that binds no tighter, or behind the parentheses round both, those of the group too. Of more than
+ * WIDTH columns it is some end that is too far. */
 static uint32_t operand_end(const struct layout *y, uint32_t i, uint32_t close)
 {
 	uint32_t start = y->t[i].begin, k = i + 1;
@@ -225,7 +225,7 @@ static uint32_t operand_end(const struct layout *y, uint32_t i, uint32_t close)
 		}
 		k = token_opens(t->kind) ? t->match + 1 : k + 1;
 	}
-	return y->t[k - 1].end;
+	return y->t[k == close ? close : k - 1].end;
 }
 
 /* Before an operator in parentheses that are too long: does its operand still fit? Of one that is
