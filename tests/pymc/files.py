@@ -7,13 +7,12 @@ whose data are constants and beside PyMC's own posterior, predictions beside PyM
 import logging
 import sys
 import tempfile
-import time
-import traceback
 import warnings
 
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
+from by_name import run_tests
 from pytensor.compile.mode import Mode
 
 import ptgc
@@ -414,25 +413,10 @@ def missing_values():
         raise AssertionError("data=['y_observed'] is taken")
 
 
-def main(*names):
-    failed, start = 0, time.time()
-    for test in TESTS:
-        if names and test.__name__ not in names:
-            continue
-        try:
-            test()
-            print(test.__name__, "works", f"{time.time() - start:.0f} s", flush=True)
-        except Exception:
-            failed += 1
-            traceback.print_exc(limit=-4)
-            print(test.__name__, "fails", flush=True)
-    return failed > 0
-
-
 TESTS = [
     densities, samplers, predictions, files_that_are_read, values_of_data, refits, densities_in_c,
     many_points_of_a_spatial_model, doubts_about_draws, missing_values,
 ]  # fmt: skip
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(run_tests(TESTS, sys.argv[1:]))

@@ -6,8 +6,6 @@ import io
 import logging
 import sys
 import tempfile
-import time
-import traceback
 import warnings
 from pathlib import Path
 
@@ -16,6 +14,7 @@ logging.disable(logging.WARNING)
 import arviz  # noqa: E402
 import numpy as np  # noqa: E402
 import pymc as pm  # noqa: E402
+from by_name import run_tests  # noqa: E402
 
 import ptgc  # noqa: E402
 from ptgc._run import Run  # noqa: E402
@@ -295,20 +294,5 @@ TESTS = [
 ]  # fmt: skip
 
 
-def main(*names):
-    failed, start = 0, time.time()
-    for test in TESTS:
-        if names and test.__name__ not in names:
-            continue
-        try:
-            test()
-            print(test.__name__, "works", f"{time.time() - start:.0f} s", flush=True)
-        except Exception:
-            failed += 1
-            traceback.print_exc(limit=-4)
-            print(test.__name__, "fails", flush=True)
-    return failed > 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(run_tests(TESTS, sys.argv[1:]))
