@@ -526,6 +526,21 @@ static void keep_sources(struct build *b, struct graph *g)
 	}
 }
 
+/* Is a length in d that of a value which was not lowered? The core of Blockwise has such, where there
+ * is a form for the batch: the nodes of that form fail where its equations do not hold. */
+static bool is_of_core(struct build *b, dim d)
+{
+	struct dim_walk w = {.round = 1};
+
+	*vec_push(b->cx->scratch, &w.todo) = d;
+	for (dim a; (a = next_atom(b, &w));) {
+		struct value *v = dim_view_raw(b->cx, a).source;
+		if (v && !v->data && !lowered_value(v))
+			return true;
+	}
+	return false;
+}
+
 void finish_checks(struct build *b, struct graph *g)
 {
 	struct block *k = g->block;
@@ -535,6 +550,8 @@ void finish_checks(struct build *b, struct graph *g)
 	for (uint32_t i = 0; i < k->checks.len; i++) {
 		struct check *c = &k->checks.at[i];
 		if (!c->cond && ((c->param && !may_differ(b, c)) || sides_decided(b, c)))
+			continue;
+		if (b->target == PTGC_C && !c->cond && (is_of_core(b, c->a) || is_of_core(b, c->b)))
 			continue;
 		if (!c->cond) {
 			loosen_sources(b, c->a);

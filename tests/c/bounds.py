@@ -52,6 +52,13 @@ CASES = {
         "x: float64[?], sizes: int64[2]", "a, b = Split{n=2, axis=0}(x, sizes)\n  y = Join{axis=0}(b, a)",
         [(f(n), i(*s)) for n in LENGTHS for s in product((0, 1, 2, -1, FAR), repeat=2)],
     ),
+    "Split of a batch": (
+        "x: float64[?, ?], sizes: int64[?, 2]",
+        'a, b = Blockwise{core_op=Split{axis=0, n=2}, signature="(i00),(i10)->(o00),(o10)"}(x, sizes)\n  y = Join{axis=1}(b, a)',
+        [(f(n, m), i(*s * k).reshape(k, 2)) for n, m, k in product((0, 1, 3), (0, 2, 3), (0, 1, 3)) if k in (1, n)
+         for s in product((0, 1, 2, -1, FAR), repeat=2)]
+        + [(f(2, 2), i(1, 1, *s).reshape(2, 2)) for s in ((2, 0), (1, 2))],
+    ),
     "Gather": (
         "x: float64[?, ?], at: int64[?]", "y = onnx.Gather(x, at)",
         [(f(n, m), i(*a)) for n, m in product(LENGTHS, (0, 2)) for a in ((), *((k,) for k in INDICES), (0, -1))],
