@@ -10,7 +10,8 @@ page from the lines. Needs: PyMC, ArviZ, and for what is beside: JAX, Numba, nut
 convert  the log density and its gradient as an ONNX model, and the sampler
 density  both at 100 reference draws, beside PyTensor's Python mode
 nuts     the sampler's draws beside the reference's: means, standard deviations, R-hat
-pymc     the same of pm.sample, where the sampler's draws do not pass
+native   the same of the sampler as C, compiled by the machine's compiler
+pymc     the same of pm.sample, where the draws of nuts or native do not pass
 speed    microseconds of a log density and gradient: ONNX Runtime, C, JAX, Numba
 nutpie   effective draws a second of nutpie
 """
@@ -43,7 +44,7 @@ import numpy as np  # noqa: E402
 
 TOP = Path(__file__).resolve().parents[1]
 MODELS = TOP / "examples" / "posteriordb"
-STAGES = "convert", "density", "nuts", "pymc", "speed", "nutpie"
+STAGES = "convert", "density", "nuts", "native", "pymc", "speed", "nutpie"
 
 # All thresholds; they were written before the first table
 DENSITY_POINTS = 100
@@ -313,6 +314,23 @@ def nuts(posterior):
     }  # fmt: skip
 
 
+def native(posterior):
+    import ptgc
+
+    model, reference, settings = posterior.model(), posterior.summary(), posterior.settings()
+    names = {k.partition("[")[0] for k in reference}
+    with tempfile.TemporaryDirectory() as folder:
+        begin = time.perf_counter()
+        path = f"{folder}/sampler.so"
+        ptgc.export_nuts(model, path, draws=DRAWS, tune=TUNE, chains=CHAINS, data="constants", **settings)
+        library, compiled = ptgc.load(path), time.perf_counter() - begin
+        begin = time.process_time()
+        found = dict(zip(library.outputs, library(np.int64(1))))
+        seconds = time.process_time() - begin
+    row = compared({k: found[k] for k in found if k in names}, found["diverging"], reference)
+    return row | settings | {"compile_s": compiled, "seconds": seconds, "steps": float(found["n_steps"].mean())}
+
+
 def by_pymc(posterior):
     import pymc as pm
 
@@ -399,7 +417,7 @@ def speed(posterior):
 
 
 RUN = {
-    "convert": convert, "density": density, "nuts": nuts, "pymc": by_pymc, "speed": speed, "nutpie": by_nutpie,
+    "convert": convert, "density": density, "nuts": nuts, "native": native, "pymc": by_pymc, "speed": speed, "nutpie": by_nutpie,
 }  # fmt: skip
 
 
@@ -428,7 +446,8 @@ def read(path):
 
 def wanted(stage, name, rows):
     """PyMC's own run decides where the sampler's draws do not pass"""
-    return stage != "pymc" or not rows.get((name, "nuts"), {}).get("passes", True)
+    drawn = [rows.get((name, kind), {}) for kind in ("nuts", "native")]
+    return stage != "pymc" or not all(row.get("passes", True) for row in drawn)
 
 
 def versions():
@@ -448,7 +467,7 @@ def processor():
 
 HEAD = """# posteriordb
 
-`bench/posteriordb.py PATH --page doc/posteriordb.md` makes this page: do not edit it. It was made on {date}, on this processor:
+`bench/posteriordb.py PATH --page doc/posteriordb.md` makes this page: do not edit it. Its figures are of {dates}, on this processor:
 {processor}. Other programs ran on it, so only ratios count. Versions: {versions}.
 
 [posteriordb](https://github.com/stan-dev/posteriordb) has {n} posteriors with reference draws: 10,000 each, thinned from ten long
@@ -457,7 +476,7 @@ Stan programs, with one file for each program. This repository has no code or da
 checkout. No code of ptgc is specific to one of these models.
 
 **{converted} of {n} convert**, log density with gradient and sampler. **{dense} of {n}** have densities and gradients that pass. Of
-{run} whose sampler was run, **{drawn} have draws that pass**.
+{run} whose sampler was run on ONNX Runtime, **{drawn} have draws that pass**; of {run_c} whose sampler was run as C, **{drawn_c}**.
 
 ## Thresholds
 The thresholds were written into the program before it made the first table.
@@ -479,6 +498,13 @@ Each distance from the reference is the largest of all elements, in standard err
 
 | posterior | parameters | error of logp | of gradient | passes | distance of means | of deviations | R-hat | divergent | steps | passes |
 | --- | ---: | ---: | ---: | --- | ---: | ---: | ---: | ---: | ---: | --- |"""
+AS_C = """
+## The sampler as C
+`ptgc.export_nuts(model, "sampler.so")` with the same settings. The first seconds are what it takes to print, to convert and to
+compile the sampler, the second ones the run of all chains, one behind the other. Effective draws a second are those of the run.
+
+| posterior | distance of means | of deviations | R-hat | divergent | steps | passes | to compile, s | to run, s | draws a second |
+| --- | ---: | ---: | ---: | ---: | ---: | --- | ---: | ---: | ---: |"""
 SPEED = """
 ## Speed and size
 The first four columns are microseconds of a log density and its gradient: ONNX Runtime on one thread, the same model as C
@@ -509,11 +535,21 @@ def line(*cells):
 
 
 def drawn_row(name, convert, density, nuts):
-    made, dense, drawn = convert or {}, density or {}, nuts or {}
+    made, dense = convert or {}, density or {}
     errors = [f"{dense[k]:.0e}" if k in dense else "–" for k in ("logp", "gradient")]
+    return line(name, made.get("parameters", "–"), *errors, verdict(density), *compared_cells(nuts))
+
+
+def compared_cells(row):
+    """What a table says of draws beside the reference's"""
+    drawn = row or {}
     z = [number(drawn[k][0], 2) if k in drawn else "–" for k in ("z_mean", "z_sd")]
-    rest = number(drawn.get("rhat"), 5), drawn.get("divergent", "–"), number(drawn.get("steps"), 2)
-    return line(name, made.get("parameters", "–"), *errors, verdict(density), *z, *rest, verdict(nuts))
+    return *z, number(drawn.get("rhat"), 5), drawn.get("divergent", "–"), number(drawn.get("steps"), 2), verdict(row)
+
+
+def native_row(name, native):
+    seconds = [number((native or {}).get(k), 2) for k in ("compile_s", "seconds")]
+    return line(name, *compared_cells(native), *seconds, number(rate(native)))
 
 
 def speed_row(name, convert, nuts, speed, nutpie):
@@ -554,15 +590,18 @@ def page(names, rows):
         return sum(bool(holds(row)) for name in names for row in of(name, stage) if row)
 
     last = max(rows.values(), key=lambda row: row["date"])
+    dates = " to ".join(dict.fromkeys((min(row["date"] for row in rows.values()), last["date"])))
     text = HEAD.format(
-        **{k: last[k] for k in ("date", "processor", "versions")}, n=len(names),
+        **{k: last[k] for k in ("processor", "versions")}, dates=dates, n=len(names),
         converted=count("convert", lambda row: "error" not in row), dense=count("density", lambda row: row.get("passes")),
         run=count("nuts", lambda row: True), drawn=count("nuts", lambda row: row.get("passes")), points=DENSITY_POINTS,
+        run_c=count("native", lambda row: True), drawn_c=count("native", lambda row: row.get("passes")),
         bound=DENSITY_BOUND, condition=CONDITION, ode=ODE_BOUND, chains=CHAINS, tune=TUNE, draws=DRAWS, z=Z_BOUND,
         rhat=RHAT_BOUND,
     )  # fmt: skip
     lines = [text.rstrip(), DRAWN, *(drawn_row(name, *of(name, "convert", "density", "nuts")) for name in names), ""]
     lines += [text for name in names for text in remark(name, *of(name, "density", "nuts", "pymc"))]
+    lines += [AS_C, *(native_row(name, *of(name, "native")) for name in names)]
     lines += [SPEED, *(speed_row(name, *of(name, "convert", "nuts", "speed", "nutpie")) for name in names), ""]
     speeds = {name: row for name in names for row in of(name, "speed") if row}
     lines += means(speeds.values())
