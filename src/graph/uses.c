@@ -151,6 +151,27 @@ void set_inputs(struct node *n, struct value **in, uint32_t nin)
 	lose_readers(old, nold);
 }
 
+void reserve_use(struct value *v)
+{
+	v->uses++;
+}
+
+void put_result(struct block *b, uint32_t i, struct value *v)
+{
+	v->uses++;
+	v->is_result = true;
+	v->is_inner_result |= b->depth > 0;
+	b->results.at[i] = v;
+}
+
+void add_result(struct ctx *cx, struct block *b, uint32_t i, struct value *v)
+{
+	vec_push(cx->arena, &b->results);
+	for (uint32_t k = b->results.len - 1; k > i; k--)
+		b->results.at[k] = b->results.at[k - 1];
+	put_result(b, i, v);
+}
+
 void replace_all_uses(struct value *old, struct value *v)
 {
 	v->uses += old->uses;

@@ -18,9 +18,10 @@
  *	for_uses (u, &uses, v)
  *		look_at(u->node);
  *
- * value->uses counts the uses of values of the ONNX level, as of the last drop_unread(). The
- * functions at the end keep the counts while single nodes are rewritten. A count may be too high
- * then, never too low: what has one use by its count has no other.
+ * value->uses counts the uses of values of the ONNX level. drop_unread() counts them; passes keep
+ * them by the functions at the end, and new nodes count what they read (lower/build.h). A count may
+ * be too high then, never too low: what has one use by its count has no other. Where a pass makes
+ * blocks anew, uses are counted behind it (REBUILDS in passes.c).
  */
 #ifndef PTGC_GRAPH_USES_H
 #define PTGC_GRAPH_USES_H
@@ -72,6 +73,12 @@ static inline bool is_used_once(const struct value *v) /* by a node */
 /* n reads v as input i, or other values as all of its inputs. */
 void set_input(struct node *n, uint32_t i, struct value *v);
 void set_inputs(struct node *n, struct value **in, uint32_t nin);
+/* The block gives v, a value of its own, back as result i from now on: in place of another, or
+ * before it. */
+void put_result(struct block *b, uint32_t i, struct value *v);
+void add_result(struct ctx *cx, struct block *b, uint32_t i, struct value *v);
+/* Something will read v that is not written yet: the node of v must live until then. */
+void reserve_use(struct value *v);
 /* n is dead from now on, and so are nodes that nothing but n read. */
 void drop_node(struct node *n);
 /* What reads old reads v from now on: resolve() says so, where an input or a result is still old.

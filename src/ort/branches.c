@@ -189,43 +189,38 @@ static struct block *branch(struct branches *x, int side)
 			v->type = n->out[0]->type;
 		}
 		x->own[v->id] = false; /* a block has no value twice among its results */
-		*vec_push(x->cx->arena, &k->results) = v;
+		add_result(x->cx, k, k->results.len, v);
 	}
 	return k;
 }
 
 static void make_if(struct branches *x, struct value *cond, uint32_t count)
 {
-	struct node *n = new (x->cx->arena, struct node), *first = NULL;
-	struct block *k = x->block, *side[2];
+	struct block *k = x->block;
+	struct build b = build_at(x->cx, k, NULL);
+	struct node *n;
+	uint32_t nout = 0;
 
-	for (int i = 0; i < 2; i++)
-		side[i] = branch(x, i);
-
-	n->op = &op_onnx;
-	n->onnx = onnx_find(ONNX_If, x->cx->opt.opset);
-	n->in = new_array(x->cx->arena, struct value *, 1);
-	n->in[0] = cond;
-	n->nin = 1;
-	n->attrs = new_array(x->cx->arena, struct attr, 2);
-	n->nattrs = 2;
-	n->attrs[0] = (struct attr){.name = "then_branch", .kind = AT_GRAPH, .u.block = side[0]};
-	n->attrs[1] = (struct attr){.name = "else_branch", .kind = AT_GRAPH, .u.block = side[1]};
-	n->out = new_array(x->cx->arena, struct value *, count);
-	for (uint32_t i = 0; i <= x->last; i++) {
-		if (!x->all[i].chosen)
-			continue;
-		first = first ? first : x->all[i].n;
-		n->out[n->nout++] = x->all[i].n->out[0];
-		x->all[i].n->out[0]->def = n;
-	}
-	n->span = first->span;
+	attr_block(&b, "then_branch", branch(x, 0));
+	attr_block(&b, "else_branch", branch(x, 1));
+	n = onnx_node(&b, ONNX_If, &cond, 1, count);
 	k->first = k->last = NULL;
 	k->nnodes = 0;
 	for (uint32_t i = 0; i <= x->last; i++)
 		if (!x->all[i].chosen && !x->all[i].depends && x->all[i].side < 0)
 			put(k, x->all[i].n);
-	put(k, n);
+	b.after = k->last;
+	append(&b, n);
+	for (uint32_t i = 0; i <= x->last; i++) {
+		if (!x->all[i].chosen)
+			continue;
+		struct node *where = x->all[i].n;
+		if (!nout)
+			n->span = where->span;
+		n->out[nout++] = where->out[0];
+		where->out[0]->def = n;
+		drop_node(where);
+	}
 	for (uint32_t i = 0; i < x->n; i++)
 		if ((i > x->last || x->all[i].depends) && !x->all[i].chosen)
 			put(k, x->all[i].n);
@@ -273,9 +268,9 @@ void decide_by_ifs(struct ctx *cx, struct graph *g)
 
 	if (!has_operator(g, ONNX_Where))
 		return;
-	/* for each Where that becomes a result of an If, a branch gets a constant and a copy at
-	 * most */
-	size_t ids = cx->next_id + 1u + 4 * (size_t)g->block->nnodes;
+	/* for each Where that becomes a result of an If there is one value more at most, and a
+	 * constant and a copy in a branch */
+	size_t ids = cx->next_id + 1u + 5 * (size_t)g->block->nnodes;
 	x.all = new_array(cx->scratch, struct choice, g->block->nnodes + 1u);
 	x.reads = new_array(cx->scratch, uint32_t, ids);
 	x.inside = new_array(cx->scratch, uint32_t, ids);

@@ -18,6 +18,7 @@ struct fusion {
 	struct ctx *cx;
 	uint64_t *fixed; /* bit per value id: computed from constants alone, so at load */
 	uint32_t nfixed; /* values that there were at first */
+	bool changed;
 };
 
 static bool is_fixed(const struct fusion *f, const struct value *v)
@@ -122,23 +123,24 @@ static struct node *behind(const struct fusion *f, struct value *v, struct node 
 	return NULL;
 }
 
-static bool becomes_gemm(struct ctx *cx, struct node *n)
+static bool becomes_gemm(struct fusion *f, struct node *n)
 {
 	if (n->as_written || n->in[0]->type.rank != 2 || n->in[1]->type.rank != 2)
 		return false;
-	become(cx, n, ONNX_Gemm, n->in[0], n->in[1]);
-	return true;
+	become(f->cx, n, ONNX_Gemm, n->in[0], n->in[1]);
+	return f->changed = true;
 }
 
 /* What reads the result of n, of block k or one around it, reads a Reshape of it. */
-static void part_behind(struct ctx *cx, struct block *k, struct node *n)
+static void part_behind(struct fusion *f, struct block *k, struct node *n)
 {
 	struct value *read = n->out[0];
-	struct build b = build_at(cx, k, n);
+	struct build b = build_at(f->cx, k, n);
 
 	b.span = n->span;
-	same_shape(&b, part_result(cx, n, 0));
+	same_shape(&b, part_result(f->cx, n, 0));
 	take_over(&b, read);
+	f->changed = true;
 }
 
 static bool fuses(const struct node *n)
@@ -213,8 +215,10 @@ static void prevent_before(struct fusion *f, struct build at, struct node *n)
 	struct node *factors[2] = {NULL, NULL};
 	struct value *matrix = n->in[1]->type.rank == 1 ? before_transpose(n->in[0]) : NULL;
 
-	if (matrix) /* a.T @ v is v @ a, where there is nothing to fuse */
+	if (matrix) { /* a.T @ v is v @ a, where there is nothing to fuse */
 		become(f->cx, n, ONNX_MatMul, n->in[1], matrix);
+		f->changed = true;
+	}
 
 	for (int i = 0; i < 2; i++) {
 		behind(f, n->in[i], &factors[i]);
@@ -223,12 +227,12 @@ static void prevent_before(struct fusion *f, struct build at, struct node *n)
 	/* with a vector on its right FusedMatMul gives wrong numbers */
 	transposed[0] |= n->in[1]->type.rank == 1 && is_transposed(f, n->in[0]);
 	bool wrong = factors[0] || factors[1] || transposed[0] || transposed[1];
-	if (!wrong || becomes_gemm(f->cx, n))
+	if (!wrong || becomes_gemm(f, n))
 		return;
 	for (int i = 0; i < 2; i++) {
 		/* a Transpose can be moved over the Reshape: it stands right behind the factor */
 		if (factors[i])
-			part_behind(f->cx, at.block, factors[i]);
+			part_behind(f, at.block, factors[i]);
 		if (transposed[i])
 			part_from_transpose(f, at, n, (uint32_t)i);
 	}
@@ -249,8 +253,8 @@ static void prevent(struct fusion *f, struct block *main)
 		struct node *n = w.at.node;
 		mark_fixed(f, n);
 		struct node *wrong = NULL, *m = factor(f, n) ? behind(f, n->out[0], &wrong) : NULL;
-		if (m && wrong && fuses(m) && !becomes_gemm(f->cx, m))
-			part_behind(f->cx, w.at.block, m);
+		if (m && wrong && fuses(m) && !becomes_gemm(f, m))
+			part_behind(f, w.at.block, m);
 		if (fuses(n))
 			prevent_before(f, at, n);
 		if (clips_relu(n))
@@ -258,13 +262,13 @@ static void prevent(struct fusion *f, struct block *main)
 	}
 }
 
-void prevent_fusion(struct ctx *cx, struct graph *g)
+bool prevent_fusion(struct ctx *cx, struct graph *g)
 {
 	struct fusion f = {.cx = cx, .nfixed = cx->next_id};
 
 	if (!has_operator(g, ONNX_MatMul) && !has_operator(g, ONNX_Relu))
-		return;
+		return false;
 	f.fixed = new_array(cx->scratch, uint64_t, cx->next_id / 64 + 1);
 	prevent(&f, g->block);
-	drop_unread(cx, g); /* a Transpose that a product read */
+	return f.changed; /* a Transpose that a product read may be left */
 }

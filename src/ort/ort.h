@@ -26,9 +26,9 @@ bool kernel_is_right(struct ctx *cx, const struct node *n);
 release_set wrong_releases(struct ctx *cx, const struct node *n);
 /* if not: the results of n by other operators; false: reported */
 bool by_other_kernels(struct build *b, struct node *n, struct value **out);
-/* fusion.c: products whose factors or transposes would be folded wrongly */
+/* fusion.c: products whose factors or transposes would be folded wrongly; false: there are none */
 #define LAST_WITHOUT_FUSED 26 /* the last release without a FusedMatMul of float64 */
-void prevent_fusion(struct ctx *cx, struct graph *g);
+bool prevent_fusion(struct ctx *cx, struct graph *g);
 /* casts.c: keeps Casts apart that would be merged wrongly */
 void part_casts(struct ctx *cx, struct graph *g);
 /* stretch.c: operands that are broadcast along short axes get the shape of the result before */

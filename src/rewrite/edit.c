@@ -63,6 +63,11 @@ void set_ints(struct ctx *cx, struct node *n, const char *name, const int64_t *v
 	a->u.ints = memcpy(new_array(cx->arena, int64_t, count + 1u), v, count * sizeof(*v));
 }
 
+void set_block(struct ctx *cx, struct node *n, const char *name, struct block *v)
+{
+	new_attr(cx, n, name, AT_GRAPH)->u.block = v;
+}
+
 void set_axes(struct ctx *cx, struct node *n, const int64_t *axes, uint32_t count)
 {
 	if (!takes_axes(n->onnx)) {

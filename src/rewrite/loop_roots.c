@@ -83,7 +83,7 @@ static void carry_square(struct roots *r, struct block *around, struct node *bef
 	body->params.at[2 + j] = square;
 	struct build inside = build_at(cx, body, body->last);
 	inside.span = v->span;
-	body->results.at[1 + j] = identity(&inside, v);
+	put_result(body, 1 + j, identity(&inside, v));
 	struct build outside = build_at(cx, around, before);
 	struct value *init = loop->in[2 + j];
 	outside.span = loop->span;

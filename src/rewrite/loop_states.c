@@ -188,7 +188,7 @@ static void replace(struct states *s, struct block *k, struct node *after, struc
 	replace_all_uses(v, copy);
 	for (uint32_t i = 0; i < k->results.len; i++)
 		if (k->results.at[i] == v)
-			k->results.at[i] = copy;
+			put_result(k, i, copy);
 }
 
 static void merge_in_loop(struct states *s, struct block *around, struct node *loop)

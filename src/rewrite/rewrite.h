@@ -35,6 +35,7 @@ void read_same_shape(struct build b, struct node *n, uint32_t i);
 /* The attribute of this name is v from now on. */
 void set_int(struct ctx *cx, struct node *n, const char *name, int64_t v);
 void set_ints(struct ctx *cx, struct node *n, const char *name, const int64_t *v, uint32_t count);
+void set_block(struct ctx *cx, struct node *n, const char *name, struct block *v);
 /* n, an operator along axes, takes these: an input or, in older opsets, an attribute */
 void set_axes(struct ctx *cx, struct node *n, const int64_t *axes, uint32_t count);
 /* guards.c: choices that only NaN decides, where NaN comes out anyway; false: there are none */
@@ -46,7 +47,8 @@ void close_scans(struct ctx *cx, struct graph *g);
 /* verify.c: values are read behind where they are made and inside of that block, all have types,
  * every node a kernel; bug() where not */
 void verify(struct ctx *cx, struct graph *g);
-/* With -fverify-each: no value has more uses than value->uses says; bug() where not */
+/* With -fverify-each: no value has more uses than value->uses says; bug() where not. Inputs may
+ * still be what was replaced. */
 void verify_uses(struct ctx *cx, const struct graph *g);
 
 #endif

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "graph/uses.h"
 #include "ops/ops.h"
 #include "rewrite/rewrite.h"
 
@@ -28,8 +29,9 @@ static void take_from_outside(struct inputs *s, struct block *k, uint32_t depth)
 			if (!s->inside[v->id]) {
 				s->inside[v->id] = graph_value(s->cx, v->type, n->span);
 				*vec_push(s->cx->scratch, &s->taken) = v;
+				reserve_use(v); /* by the Scan */
 			}
-			n->in[i] = s->inside[v->id];
+			set_input(n, i, s->inside[v->id]);
 		}
 	}
 }
@@ -56,28 +58,25 @@ static void close_scan(struct inputs *s, struct node *scan, uint32_t depth)
 	take_from_outside(s, body, depth);
 	if (!(n = s->taken.len))
 		return;
+	uint32_t states = scan->nin - walked;
 	struct value **params = new_array(s->cx->scratch, struct value *, n);
-	struct value **results = new_array(s->cx->scratch, struct value *, n);
 	struct value **out = new_array(s->cx->scratch, struct value *, n);
 	for (uint32_t i = 0; i < n; i++) {
 		struct value *v = s->taken.at[i], *p = s->inside[v->id];
 		struct build b = build_at(s->cx, body, body->last);
 		b.span = scan->span;
 		params[i] = p;
-		results[i] = identity(&b, p);
+		add_result(s->cx, body, states + i, identity(&b, p));
 		out[i] = graph_value(s->cx, v->type, scan->span);
 		out[i]->def = scan;
 		s->inside[v->id] = NULL;
 	}
-	uint32_t states = scan->nin - walked;
 	scan->in = spliced(a, scan->in, scan->nin, states, s->taken.at, n);
 	scan->out = spliced(a, scan->out, scan->nout, states, out, n);
 	body->params.at = spliced(a, body->params.at, body->params.len, states, params, n);
-	body->results.at = spliced(a, body->results.at, body->results.len, states, results, n);
 	scan->nin = (uint16_t)(scan->nin + n);
 	scan->nout = (uint16_t)(scan->nout + n);
 	body->params.cap = body->params.len += n;
-	body->results.cap = body->results.len += n;
 }
 
 /* One step for each item of the sequence, as a Loop that counts. `before` is the node before it. */
@@ -97,17 +96,12 @@ static void make_loop(struct inputs *s, struct block *k, struct node *before, st
 	in[1] = graph_number(cx, DT_BOOL, 1, at);
 	params[0] = graph_value(cx, count, at);
 	params[1] = graph_value(cx, go, at);
-	struct value *goes_on = identity(&inside, params[1]);
-	scan->in = spliced(a, scan->in, scan->nin - 1u, 0, in, 2);
-	scan->nin++;
+	add_result(cx, body, 0, identity(&inside, params[1]));
+	become_(cx, scan, ONNX_Loop, scan->nin + 1u,
+		spliced(a, scan->in, scan->nin - 1u, 0, in, 2));
+	set_block(cx, scan, "body", body);
 	body->params.at = spliced(a, body->params.at, body->params.len - 1, 0, params, 2);
-	body->results.at = spliced(a, body->results.at, body->results.len, 0, &goes_on, 1);
 	body->params.cap = ++body->params.len;
-	body->results.cap = ++body->results.len;
-	scan->onnx = onnx_find(ONNX_Loop, cx->opt.opset);
-	scan->attrs = new (a, struct attr);
-	scan->nattrs = 1;
-	scan->attrs[0] = (struct attr){.name = "body", .kind = AT_GRAPH, .u.block = body};
 }
 
 /* Does a Scan walk one sequence, which its body does not read? */

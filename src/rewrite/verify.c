@@ -1,7 +1,8 @@
 /*
  * verify.c: checks the final ONNX graph before it is emitted. In: the graph. Out: nothing, or a
  * message. A graph that breaks one of these rules shows a bug of the compiler, and bug() says so:
- *	a value is defined before it is read, in the block of its reader or in an outer block;
+ *	a value is defined before it is read, in the block of its reader or in an outer block, by
+ *	a node that was not dropped;
  *	a value that a node or a block defines has a dtype;
  *	a result of an inner block is defined in that block, and is no constant.
  * A node for which the target has no kernel is the error PTG0503, as a raw node of the text may be
@@ -58,6 +59,9 @@ static void verify_block(struct verify *v, struct block *b, bool inner)
 		for (uint32_t i = 0; i < n->nin; i++)
 			if (n->in[i] && !n->in[i]->data && !v->seen[n->in[i]->id])
 				bug("input %u of %s is not defined before it", i, n->onnx->name);
+		for (uint32_t i = 0; i < n->nin && !n->dead; i++)
+			if (n->in[i] && n->in[i]->def && n->in[i]->def->dead)
+				bug("input %u of %s was dropped", i, n->onnx->name);
 		for_bodies (inner_block, n)
 			verify_block(v, inner_block, true);
 		for (uint32_t i = 0; i < n->nout; i++)
@@ -68,6 +72,8 @@ static void verify_block(struct verify *v, struct block *b, bool inner)
 		struct value *r = b->results.at[i];
 		if (!r->data && !v->seen[r->id])
 			bug("result %u of a block is never defined", i);
+		if (r->def && r->def->dead)
+			bug("result %u of a block was dropped", i);
 		if (inner && (r->data || v->seen[r->id] != b->depth + 1))
 			bug("result %u of an inner block comes from outside", i);
 	}
