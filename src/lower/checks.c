@@ -526,8 +526,8 @@ static void keep_sources(struct build *b, struct graph *g)
 	}
 }
 
-/* Is a length in d that of a value which was not lowered? The core of Blockwise has such, where there
- * is a form for the batch: the nodes of that form fail where its equations do not hold. */
+/* Is a length in d that of a value which was not lowered? The core of Blockwise has such, where
+ * there is a form for the batch: the nodes of that form fail where its equations do not hold. */
 static bool is_of_core(struct build *b, dim d)
 {
 	struct dim_walk w = {.round = 1};
