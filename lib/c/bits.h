@@ -45,6 +45,21 @@ PTGC_INLINE float ptgc_from_bitsf(uint32_t u)
 	return x;
 }
 
+/* a b as two words; returns the high one */
+static inline uint64_t ptgc_product128(uint64_t a, uint64_t b, uint64_t *low)
+{
+#ifdef __SIZEOF_INT128__
+	__extension__ const unsigned __int128 p = (unsigned __int128)a * b;
+	*low = (uint64_t)p;
+	return (uint64_t)(p >> 64);
+#else
+	const uint64_t a1 = a >> 32, a0 = a & 0xffffffff, b1 = b >> 32, b0 = b & 0xffffffff;
+	const uint64_t p = a0 * b0, q = a1 * b0 + (p >> 32), r = a0 * b1 + (q & 0xffffffff);
+	*low = r << 32 | (p & 0xffffffff);
+	return a1 * b1 + (q >> 32) + (r >> 32);
+#endif
+}
+
 /* x with the sign of s */
 PTGC_INLINE double ptgc_signed(double x, double s)
 {

@@ -84,15 +84,6 @@ static inline uint64_t ptgc_two_over_pi(int from)
 	return shift ? high << shift | words[i + 2] >> (32 - shift) : high;
 }
 
-/* a b as two words; returns the high one */
-static inline uint64_t ptgc_product128(uint64_t a, uint64_t b, uint64_t *low)
-{
-	const uint64_t a1 = a >> 32, a0 = a & 0xffffffff, b1 = b >> 32, b0 = b & 0xffffffff;
-	const uint64_t p = a0 * b0, q = a1 * b0 + (p >> 32), r = a0 * b1 + (q & 0xffffffff);
-	*low = r << 32 | (p & 0xffffffff);
-	return a1 * b1 + (q >> 32) + (r >> 32);
-}
-
 /* For |x| >= 1, NaN for infinities and NaN */
 static inline struct ptgc_turn ptgc_turn_far(double x)
 {

@@ -237,6 +237,67 @@ void solve_triangle_put(struct printer *p, const struct node *n)
 	close_loops(p, loops);
 }
 
+/* --- words of random streams, one call of lib/c for each generator of a batch --- */
+
+/* Which generator it is, as names of functions have it */
+static const char *stream_of(struct printer *p, const struct node *n)
+{
+	const struct astr *kind = &find_attr(n, "kind")->u.s;
+
+	return textf(p, "%.*s", (int)kind->len, kind->s);
+}
+
+/* The words of v, a row for each generator, at the row that the indices choose */
+static const char *row_at(struct printer *p, const struct value *v, const char **ix)
+{
+	const char *dims[MAX_RANK];
+	uint32_t batch = v->type.rank - 1u;
+
+	for (uint32_t k = 0; k <= batch; k++)
+		dims[k] = length(p, v, k);
+	return array_at(p, v, times(p, linear(p, dims, batch, ix), dims[batch]));
+}
+
+void words_shape(struct printer *p, const struct node *n)
+{
+	const char *known[MAX_RANK];
+	uint32_t batch = n->in[0]->type.rank - 1u;
+
+	for (uint32_t k = 0; k < batch; k++)
+		known[k] = length(p, n->in[0], k);
+	known[batch] = element(p, n->in[1], 0);
+	set_lengths(p, n->out[0], known);
+}
+
+void words_put(struct printer *p, const struct node *n)
+{
+	const struct value *s = n->in[0], *y = n->out[0];
+	const char *ix[MAX_RANK];
+	uint32_t batch = y->type.rank - 1u;
+
+	make_array(p, y);
+	uint32_t loops = open_loops(p, held(p, y)->dims, batch, ix);
+	const char *from = row_at(p, s, ix), *to = row_at(p, y, ix);
+	line(p, "ptgc_words_%s(%s, %s, %s);", stream_of(p, n), from, held(p, y)->dims[batch], to);
+	close_loops(p, loops);
+}
+
+/* How many words were used, which may be a number for each generator */
+void after_put(struct printer *p, const struct node *n)
+{
+	const struct value *s = n->in[0], *used = n->in[1], *y = n->out[0];
+	const char *ix[MAX_RANK];
+	uint32_t batch = y->type.rank - 1u, mark = p->once.len;
+
+	make_array(p, y);
+	uint32_t loops = open_loops(p, held(p, y)->dims, batch, ix);
+	const char *from = row_at(p, s, ix), *to = row_at(p, y, ix);
+	const char *count = at(p, used, ix + (batch - used->type.rank));
+	line(p, "ptgc_after_%s(%s, %s, %s);", stream_of(p, n), from, count, to);
+	p->once.len = mark;
+	close_loops(p, loops);
+}
+
 /* --- along an axis --- */
 
 void cumsum_put(struct printer *p, const struct node *n)

@@ -19,6 +19,7 @@ put_fn_t gather_shape, gather_elements_shape, gather_nd_shape, scatter_elements_
 put_fn_t concat_put, concat_shape, pad_put, pad_shape, reduce_put, reduce_shape, matmul_put,
 	matmul_shape, gemm_put, gemm_shape, cumsum_put, arg_put, softmax_put, lp_normalization_put,
 	topk_put, topk_shape, unique_put;
+put_fn_t words_put, words_shape, after_put;
 put_fn_t cholesky_put, solve_triangle_put, einsum_put, einsum_shape, conv_put, conv_shape;
 put_fn_t if_put, loop_put, scan_put;
 

@@ -465,6 +465,11 @@ static const struct onnx_op *find_operator(struct elab *e, const char *name, str
 		*schema = true;
 		return ml_op(e, name + ml, s);
 	}
+	size_t own = strlen(C_DOMAIN ".");
+	if (e->frame->library && !strncmp(name, C_DOMAIN ".", own)) {
+		*schema = true;
+		return onnx_nearest(onnx_own_named(name + own), 0);
+	}
 	*schema = !strncmp(name, "onnx.", 5) && !strchr(name + 5, '.');
 	if (!*schema)
 		return foreign_op(e, name, s);

@@ -32,6 +32,8 @@ const struct onnx_facts onnx_facts[ONNX_COUNT] = {
 #define MATRICES_2                FROM(2), FROM(2)
 #define ROUTINE(op, inputs, types, put, shape)                                                     \
 	[ONNX_c_##op] = {onnx_##types, known_none, sign_any, .ranks = {MATRICES_##inputs}},
+#define STREAM(op, reads, types, put, shape, ...)                                                  \
+	[ONNX_c_##op] = {onnx_##types, known_none, sign_any, __VA_ARGS__},
 #include "onnx/own.def"
 };
 

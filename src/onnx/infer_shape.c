@@ -647,6 +647,17 @@ enum onnx_infer_result onnx_expand(struct infer *f)
 	return set_result(f, 0, rank, d);
 }
 
+/* As many words as the second input says, of each generator */
+enum onnx_infer_result onnx_words(struct infer *f)
+{
+	struct type t = input_type(f, 0);
+	const struct known *n = input_known(f, 1);
+	dim *d = dims_copy(f, t);
+
+	d[t.rank - 1u] = n && n->at[0] != DIM_NONE ? n->at[0] : unknown_dim(f, 0, t.rank - 1u);
+	return check_not_negative(f, t.rank, d) ? set_result(f, 0, t.rank, d) : ONNX_ERROR;
+}
+
 enum onnx_infer_result onnx_tile(struct infer *f)
 {
 	struct type t = input_type(f, 0);

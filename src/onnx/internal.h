@@ -28,6 +28,8 @@ struct infer {
 #include "onnx/facts.def"
 #define FACTS(name, types, known, signs, ...) uint8_t sign_##signs(const struct node *n);
 #include "onnx/facts.def"
+#define STREAM(op, reads, types, ...) enum onnx_infer_result onnx_##types(struct infer *f);
+#include "onnx/own.def"
 void set_known_results(struct infer *f, dim (*rule)(struct infer *f, uint32_t i));
 
 /* infer_node.c: dtypes of the schema */

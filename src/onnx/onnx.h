@@ -11,8 +11,9 @@ enum onnx_id {
 #include "onnx/operators.def"
 	ONNX_OWN, /* and from here on operators of the domain ptgc.c */
 	ONNX_BEFORE_OWN = ONNX_OWN - 1,
-#define OWN(op, inputs, function)              ONNX_c_##op,
-#define ROUTINE(op, inputs, types, put, shape) ONNX_c_##op,
+#define OWN(op, inputs, function)                 ONNX_c_##op,
+#define ROUTINE(op, inputs, types, put, shape)    ONNX_c_##op,
+#define STREAM(op, reads, types, put, shape, ...) ONNX_c_##op,
 #include "onnx/own.def"
 	ONNX_COUNT
 };
@@ -65,7 +66,8 @@ static inline bool has_operator(const struct graph *g, enum onnx_id id)
 	return g->operators[id / 64] >> id % 64 & 1;
 }
 #define C_DOMAIN "ptgc.c"
-enum onnx_id onnx_named(const char *name); /* ONNX_NONE: unknown */
+enum onnx_id onnx_named(const char *name);     /* ONNX_NONE: unknown */
+enum onnx_id onnx_own_named(const char *name); /* of the domain ptgc.c */
 /* The version of the operator in an opset; NULL: the opset lacks the operator. */
 const struct onnx_op *onnx_find(enum onnx_id id, int opset);
 /* The same, but for an opset that lacks the operator the first later version, else the last one. */

@@ -33,6 +33,18 @@ static const struct onnx_op onnx_table[] = {
 #define ROUTINE(op, inputs, types, put, shape) OWN_ROW(op, inputs, DOUBLES, LOWER_UNIT)
 #define DOUBLES                                TYPES({"T", D(FLOAT64)}, {NULL, 0})
 #define LOWER_UNIT                             ATTRS({"lower", AT_INT, 0, NULL}, {"unit", AT_INT, 0, NULL}, {NULL, 0, 0, NULL})
+#define STREAM(op, reads, types, put, shape, ...)                                                  \
+	{ONNX_c_##op,                                                                              \
+	 C_DOMAIN,                                                                                 \
+	 #op,                                                                                      \
+	 1,                                                                                        \
+	 UINT8_MAX,                                                                                \
+	 IO({"s", "T", 0}, {"n", "int64", 0}),                                                     \
+	 IO({"y", "T", 0}),                                                                        \
+	 2,                                                                                        \
+	 1,                                                                                        \
+	 ATTRS({"kind", AT_STR, true, NULL}, {NULL, 0, 0, NULL}),                                  \
+	 TYPES({"T", D(UINT64)}, {NULL, 0})},
 #define OWN_ROW(op, inputs, types, attrs)                                                          \
 	{ONNX_c_##op,                                                                              \
 	 C_DOMAIN,                                                                                 \
@@ -86,6 +98,14 @@ enum onnx_id onnx_named(const char *name)
 	if (h >= countof(slots) || !slots[h] || strcmp(names[slots[h]], name) != 0)
 		return ONNX_NONE;
 	return (enum onnx_id)slots[h];
+}
+
+enum onnx_id onnx_own_named(const char *name)
+{
+	for (size_t i = 0; i < countof(own_table); i++)
+		if (!strcmp(own_table[i].name, name))
+			return own_table[i].id;
+	return ONNX_NONE;
 }
 
 const struct onnx_op *onnx_nearest(enum onnx_id id, int opset)

@@ -21,6 +21,7 @@
 #include "productf.h"
 #include "sort.h"
 #include "stack.h"
+#include "stream.h"
 #include "tanh.h"
 #include "triangle.h"
 #include "trig.h"

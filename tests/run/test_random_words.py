@@ -4,6 +4,8 @@ import pytest
 
 import ptg
 from opsets import SOME_OPSETS
+from ptgc import _lib
+from ptgc.native import MODEL, load_model
 
 HALF = 2 ** 64 - 1
 KINDS = {"pcg64": np.random.PCG64, "pcg64dxsm": np.random.PCG64DXSM, "philox": np.random.Philox}
@@ -37,8 +39,15 @@ def raw32(bits, n):
     return np.array([f.next_uint32(f.state_address) for _ in range(n)], np.uint64)
 
 
-def check(text, kind, read, before, n, used, opset=18, fixed=False):
+def run_c(text, *inputs):
+    """ptg.run() of the C of a text"""
+    made = _lib.compile_text("ptg 1\n" + text, code=True, model_name=MODEL, flags=["fentry"])
+    return load_model(made.model, ("-O1",)).run(*inputs)
+
+
+def check(text, kind, read, before, n, used, opset=18, fixed=False, run=ptg.run):
     bits = KINDS[kind](7)
+    options = {"opset": opset} if run is ptg.run else {}
     raw32(bits, before)
     s, state = vector(bits), bits.state
     expected = read(bits, n)
@@ -47,9 +56,9 @@ def check(text, kind, read, before, n, used, opset=18, fixed=False):
     text = text.replace("KIND", kind).replace("uint64[6]", f"uint64[{len(s)}]")
     if fixed:
         text = text.replace("n: int64[], used: int64[]", "").replace("(s, n)", f"(s, {n})").replace("used)", f"{used})")
-        w, after = ptg.run(text, s, opset=opset)
+        w, after = run(text, s, **options)
     else:
-        w, after = ptg.run(text, s, np.array(n), np.array(used), opset=opset)
+        w, after = run(text, s, np.array(n), np.array(used), **options)
     np.testing.assert_array_equal(w, expected)
     np.testing.assert_array_equal(after, vector(bits))
 
@@ -72,6 +81,14 @@ def test_many_words(kind):
     check(WORDS, kind, raw, 0, 200000, 199999, fixed=True)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_words_in_c(kind):
+    for n, used in ((0, 0), (1, 1), (2, 1), (257, 257), (1000, 0), (70000, 65537)):
+        check(WORDS, kind, raw, 3, n, used, run=run_c)
+        check(WORDS32, kind, raw32, 1, n, used, run=run_c)
+    check(WORDS, kind, raw, 0, 1000, 999, fixed=True, run=run_c)
+
+
 @pytest.mark.parametrize("kind, opset", [("pcg64", 13), ("pcg64", 18), ("pcg64", 26), ("philox", 18)])
 def test_words_of_32_bits(kind, opset):
     for before in (0, 1, 2, 3):
@@ -80,15 +97,16 @@ def test_words_of_32_bits(kind, opset):
                 check(WORDS32, kind, raw32, before, n, used, opset)
 
 
-@pytest.mark.parametrize("kind, size", [("pcg64", 6), ("philox", 13)])
-def test_words_of_several_generators(kind, size):
+@pytest.mark.parametrize("run", [ptg.run, run_c])
+@pytest.mark.parametrize("kind, size", [("pcg64", 6), ("pcg64dxsm", 6), ("philox", 13)])
+def test_words_of_several_generators(kind, size, run):
     for text, read in ((WORDS, raw), (WORDS32, raw32)):
         text = text.replace("KIND", kind).replace("uint64[6]", f"uint64[c, {size}]").replace("used: int64[]", "used: int64[c]")
         generators = [KINDS[kind](i) for i in range(4)]
         for i, bits in enumerate(generators):
             raw32(bits, i)
         used = np.array([0, 1, 6, 300])
-        w, after = ptg.run(text, np.stack([vector(bits) for bits in generators]), np.array(300), used)
+        w, after = run(text, np.stack([vector(bits) for bits in generators]), np.array(300), used)
         for i, bits in enumerate(generators):
             state = bits.state
             np.testing.assert_array_equal(w[i], read(bits, 300))
