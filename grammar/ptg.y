@@ -523,7 +523,7 @@ static const struct foreign {
 	{"var", "write name = value", false},
 	{"elif", "write else if", false},
 	{"break", "until c, in the body of a loop, ends it after a step", false},
-	{"print", "what is to be seen is a result of the graph: -> (y, x)", false},
+	{"print", "make what you want to see a result of the graph: -> (y, x)", false},
 	{"def", "write fn Name(x: F) -> (y) { ... }", true},
 	{"func", "write fn Name(x: F) -> (y) { ... }", true},
 	{"function", "write fn Name(x: F) -> (y) { ... }", true},
@@ -544,8 +544,7 @@ static bool other_language(struct parse *p, int kind, struct span at, const stru
 	bool second = p->before.begin == p->first_span.begin;
 
 	if (second && !w->expr && p->depth && p->first == TOK_CONST) {
-		parse_error(p, p->first_span, E_SYNTAX, "'const' stands at the top of a file, outside of "
-		            "blocks: write name = value here");
+		parse_error(p, p->first_span, E_SYNTAX, "'const' stands at the top of a file, outside blocks: write name = value here");
 		return true;
 	}
 	for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++) {
@@ -555,7 +554,7 @@ static bool other_language(struct parse *p, int kind, struct span at, const stru
 		bool alone = !f->top && kind == YYSYMBOL_NL && p->first_span.end == p->before.end;
 		if ((top || ((second || alone) && !w->expr)) && is_text(p, s, f->word)) {
 			parse_error(p, s, E_SYNTAX, "there is no '%s': %s%s", f->word,
-			            top || !f->top ? "" : "outside of the graph, ", f->instead);
+			            top || !f->top ? "" : "outside the graph, ", f->instead);
 			return true;
 		}
 	}
@@ -594,7 +593,7 @@ static bool meant_const(struct parse *p, int kind, struct span at, const struct 
 		return true;
 	}
 	if (p->first == TOK_CONST && !p->depth && !w->op && is_text(p, p->before, ":")) {
-		parse_error(p, at, E_SYNTAX, "a type stands behind ':': write const name = value, or "
+		parse_error(p, at, E_SYNTAX, "a type is written after ':': write const name = value, or "
 		            "const name: float64[] = value");
 		return true;
 	}
@@ -664,8 +663,7 @@ static bool misplaced(struct parse *p, int kind, struct span at, const struct wa
 
 static void for_with_while(struct parse *p, struct span at)
 {
-	parse_error(p, at, E_SYNTAX, "a 'for' is written out when it is compiled, so it takes all of "
-	            "its steps: write loop, which takes a 'while'");
+	parse_error(p, at, E_SYNTAX, "a 'for' is written out at compile time and takes all of its steps: write loop, which can have a 'while'");
 }
 
 static bool dot_before_name(const struct parse *p, struct span at)
@@ -727,7 +725,7 @@ static bool assigns_in_place(struct parse *p, struct span at)
 	while (to < n && s[to] == ' ')
 		to++;
 	bool shown = n < 80;
-	parse_error(p, at, E_SYNTAX, "no value is changed in place: a new one is y = %.*s%.*s.%s(%.*s)",
+	parse_error(p, at, E_SYNTAX, "values are never changed in place: a new value is y = %.*s%.*s.%s(%.*s)",
 	            (int)(at.begin - p->before.begin), p->text + (p->before.begin - p->base),
 	            shown ? close + 1 : 5, shown ? s : "[...]", adds ? "inc" : "set",
 	            shown ? n - to : 1, shown ? s + to : "v");
@@ -872,11 +870,11 @@ static bool wrong_header(struct parse *p, int kind, struct span at)
 		return false;
 	if (is_text(p, p->before, ")") && p->depth == opens &&
 	    (opens || kind == YYSYMBOL_COLON || kind == YYSYMBOL_ASSIGN))
-		why = "the names of results stand behind '->': graph name(x: float32[n]) -> (y) {";
+		why = "the names of results are written after '->': graph name(x: float32[n]) -> (y) {";
 	else if (kind == YYSYMBOL_LPAREN && is_dtype(p, p->before))
 		why = "lengths stand in square brackets: x: float32[n]";
 	else if (kind == YYSYMBOL_LBRACKET && is_dtype(p, p->before))
-		why = "a type stands behind its name: x: float32[n]";
+		why = "a type is written after its name: x: float32[n]";
 	if (why)
 		parse_error(p, at, E_SYNTAX, "%s", why);
 	return why != NULL;
@@ -996,7 +994,7 @@ static const char *near_keyword(struct parse *p, struct span at)
 	return did_you_mean(arena_strdup(p->arena, text, at.end - at.begin), words, 4);
 }
 
-/* What stands outside of blocks, after a mistake in the graph or fn before it, whose braces may have been
+/* What stands outside blocks, after a mistake in the graph or fn before it, whose braces may have been
  * counted wrong: a line of its body, or one that begins with its brace */
 static bool left_behind(const struct parse *p, struct span at)
 {

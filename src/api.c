@@ -132,7 +132,7 @@ static void dump_least_runtime(struct ctx *cx, struct job *job)
 		sb_printf(&job->text_out, "1.%d\n", cx->least_runtime);
 	else
 		error(cx, (struct span){0, 0}, E_OPTION,
-		      "the target onnx is the specification: it is not for any runtime");
+		      "the target onnx is the specification, not a runtime");
 }
 
 static void lowered_graph(struct ctx *cx, struct job *job, struct graph *g)
@@ -354,7 +354,7 @@ static void check_for_c(struct ctx *cx, const struct ptgc_options *opt)
 	for (size_t i = 0; i < countof(of_onnx); i++)
 		if (of_onnx[i].given)
 			error(cx, (struct span){0, 0}, E_OPTION,
-			      "%s is of ONNX models; C has nothing like it", of_onnx[i].option);
+			      "%s is for ONNX models; C has nothing like it", of_onnx[i].option);
 }
 
 static bool check_options(struct ctx *cx, const struct ptgc_options *opt)

@@ -41,17 +41,17 @@ def dims_of_batch(inputs: list[Variable], batch: Any) -> Dims:
     for key, names in batch.items():
         hits = [v for v in inputs if v is key or (isinstance(key, str) and v.name == key)]
         if not hits or isinstance(hits[0], SharedVariable):
-            of = "a shared variable, which has one value for all points" if hits or is_shared(key) else "no input"
+            of = "a shared variable, which has one value for all points" if hits or is_shared(key) else "not an input"
             raise ValueError(f"batch names {key!r}, which is {of}")
         names = (names,) if isinstance(names, str) else tuple(names)
         if not names or len(set(names)) < len(names):
             raise ValueError(f"batch: {key!r} needs names of dims that differ, not {names!r}")
         for name in names:
             if not isinstance(name, str) or not re.match(r"[^\W\d]\w*\Z", name):
-                raise ValueError(f"batch: {name!r} is no name for a dim")
+                raise ValueError(f"batch: {name!r} is not a name for a dim")
         for v in hits:
             if not isinstance(v.type, TensorType) and not is_xtensor(v.type):
-                raise ValueError(f"batch: the input {v} is no tensor but of type {v.type}")
+                raise ValueError(f"batch: the input {v} is not a tensor but of type {v.type}")
             found[v] = names
     return {v: found[v] for v in inputs if v in found}
 

@@ -147,7 +147,7 @@ def batched_scan(node: Apply, only_last: Callable[[list[Variable]], bool] = lamb
     n, core = node.op.batch_ndim(node), node.op.core_op
     info = core.info
     if info.n_untraced_sit_sot:
-        raise TypeError("a loop over a batch carries what is no array")
+        raise TypeError("a loop over a batch carries something that is not an array")
     seqs, states, nit_sots, non_seqs = parts(info)
     ones = node.outputs[0].type.broadcastable[:n]
     lengths = lengths_of(node.inputs, ones)

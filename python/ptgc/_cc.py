@@ -46,7 +46,7 @@ def compiler() -> list[str]:
     if given := shlex.split(os.environ.get("CC", "")):
         if shutil.which(given[0]):
             return given
-        raise NoCompiler(f"CC is {given[0]!r}, which is no command here: set it to a C compiler, or unset it")
+        raise NoCompiler(f"CC is {given[0]!r}, which is not a command here: set it to a C compiler, or unset it")
     for name in ("cc", "gcc", "clang"):
         if shutil.which(name):
             return [name]
@@ -61,7 +61,7 @@ def version_of(command: tuple[str, ...], path: str, changed: int) -> str:
     """What the compiler at the path says of itself."""
     r = subprocess.run([*command, "--version"], capture_output=True, text=True, errors="replace")
     if r.returncode:
-        raise NoCompiler(f"{command[0]} --version fails, so it is no C compiler: {r.stderr.strip()[:300]}")
+        raise NoCompiler(f"{command[0]} --version fails, so it is not a C compiler: {r.stderr.strip()[:300]}")
     return r.stdout
 
 
@@ -130,5 +130,5 @@ def library(code: bytes, cflags: Sequence[str] = CFLAGS, anew: bool = False) -> 
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_all([(file, data + hashlib.sha256(data).digest())])
     except OSError as e:
-        raise OSError(f"the cache of compiled graphs, {folder}, cannot be written: {e}. PTGC_CACHE names another") from e
+        raise OSError(f"the cache of compiled graphs, {folder}, cannot be written: {e}. Set PTGC_CACHE to another folder") from e
     return file

@@ -47,12 +47,12 @@ def names_of_inputs(model: Any, data: Which) -> set[str]:
             raise ValueError(f"data is 'inputs', 'constants' or a list of names, not {data!r}")
         if data == "inputs" and partly:
             warnings.warn(
-                f"{', '.join(partly)}: where values are missing is a part of the model, so these data are constants",
+                f"{', '.join(partly)}: which values are missing is part of the model, so these data are constants",
                 stacklevel=6,
             )
         return choices[data]
     if fixed := [name for name in data if name in partly]:
-        raise ValueError(f"data: where values of {fixed[0]} are missing is a part of the model: it cannot be an input")
+        raise ValueError(f"data: which values of {fixed[0]} are missing is part of the model, so it cannot be an input")
     if unknown := [name for name in data if name not in every]:
         raise ValueError(no_such("data: the model has no data", unknown[0], sorted(every)))
     return set(data)
@@ -160,7 +160,7 @@ def data_option(options: dict[str, Any], data: Which) -> Which:
         raise ValueError(f"shared={shared!r}: of a model, data= says which data are inputs")
     which: Which = "constants" if shared == "initializer" else None
     write = "data='constants'" if which else "nothing, as pm.Data are inputs"
-    warnings.warn(f"shared={shared!r} goes in the next release of ptgc: write {write}", FutureWarning, stacklevel=4)
+    warnings.warn(f"shared={shared!r} is removed in the next release of ptgc: write {write}", FutureWarning, stacklevel=4)
     return which
 
 

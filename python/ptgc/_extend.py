@@ -22,7 +22,7 @@ class Entry:
         """The fn or op that is called, with its properties; and the text of the fns that it needs, or None."""
         text = self.source if isinstance(self.source, str) else self.source(op, node)
         if not isinstance(text, str):
-            raise TypeError(f"the function registered for {type(op).__name__} gave no text but {text!r}")
+            raise TypeError(f"the function registered for {type(op).__name__} did not give a text but {text!r}")
         header = last_header(text)
         if header is None:
             if not CALLEE.match(text.strip()):

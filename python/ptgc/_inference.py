@@ -104,7 +104,7 @@ def doubts(found, names: Sequence[str]) -> list[str]:
             )
     chains, draws = stats["lp"].shape
     if chains < 2 or draws < 100:
-        return [*texts, "too few draws to judge convergence by: R-hat needs two chains of 100 draws"]
+        return [*texts, "too few draws to judge convergence: R-hat needs two chains of 100 draws"]
     rhat = [float(np.nanmax(v)) for name in names if (v := one_of_each(arviz.rhat, found.posterior[name])).size]
     if rhat and max(rhat) > 1.01:
         texts.append(f"R-hat is up to {max(rhat):.4f}, above 1.01: the chains have not mixed, so run longer ones")

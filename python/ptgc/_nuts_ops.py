@@ -91,7 +91,7 @@ class Nuts(Op):
         return f"{type(self).__name__}{{{', '.join(given)}}}({', '.join(own)})"
 
     def perform(self, node, inputs, outputs):
-        raise NotImplementedError("NUTS of ptgc runs in an ONNX model alone")
+        raise NotImplementedError("NUTS of ptgc runs only in an ONNX model")
 
 
 class Convergence(Op):
@@ -107,7 +107,7 @@ class Convergence(Op):
         return f"Convergence({', '.join(args)})"
 
     def perform(self, node, inputs, outputs):
-        raise NotImplementedError("this is computed in an ONNX model alone")
+        raise NotImplementedError("this is computed only in an ONNX model")
 
 
 class NutsSteps(Nuts):

@@ -45,7 +45,7 @@ class Odeint(Op):
         return f"{name}{{{f}{jacobian}, max_steps={steps}}}({y0}, {times}, {p}, {t0})"
 
     def perform(self, node, inputs, outputs):
-        raise NotImplementedError("it is a solver in ONNX models alone")
+        raise NotImplementedError("it is a solver for ONNX models only")
 
 
 def rates_of(op, y, t, p) -> Variable:

@@ -15,7 +15,7 @@ from ptgc.sampling import compiled_sampler
 # Arguments of pm.sample that mean nothing here, and why
 REFUSED = {
     "cores": "all chains are computed together, on the threads of options={'intra_op_num_threads': ...}",
-    "blas_cores": "ONNX Runtime computes, on the threads of options={'intra_op_num_threads': ...}",
+    "blas_cores": "ONNX Runtime does the computing, on the threads of options={'intra_op_num_threads': ...}",
     "mp_ctx": "there are no processes of chains",
     "step": "the sampler is NUTS for all variables",
     "nuts_sampler": "the sampler is that of ptgc",

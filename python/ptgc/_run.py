@@ -196,10 +196,10 @@ class Checkpoint:
                 arrays = {k: found[k] for k in found.files if k != "head"}
             about = head["about"]
         except Exception:
-            raise ValueError(f"{self.path} is no saved run, or is damaged") from None
+            raise ValueError(f"{self.path} is not a saved run, or is damaged") from None
         if other := [k for k in {**about, **self.about} if about.get(k) != self.about.get(k)]:
             raise ValueError(
-                f"{self.path} is of a run with another {other[0]}: take another file for this run, or remove that one"
+                f"{self.path} belongs to a run with another {other[0]}: take another file for this run, or remove that one"
             )
         run.state = {k.removeprefix("state/"): v for k, v in arrays.items() if k.startswith("state/")}
         run.parts = [{k.removeprefix("draws/"): v for k, v in arrays.items() if k.startswith("draws/")}]
@@ -207,5 +207,5 @@ class Checkpoint:
 
 
 def warn_of_stop(run: Run, drawn: int, checkpoint: Checkpoint | None, level: int) -> None:
-    how = f": the same call with checkpoint={str(checkpoint.path)!r} goes on" if checkpoint else ""
+    how = f": the same call with checkpoint={str(checkpoint.path)!r} continues it" if checkpoint else ""
     warnings.warn(f"stopped: these are {drawn} of {run.settings['draws']} draws of each chain{how}", stacklevel=level + 1)

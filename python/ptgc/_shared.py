@@ -41,7 +41,7 @@ def texts_of(path: Path) -> tuple[str, dict[str, Any]]:
             ctypes.string_at(ctypes.addressof(ctypes.c_char.in_dll(library, name))) for name in ("ptgc_graph", "ptgc_metadata")
         )
     except OSError as e:
-        raise ValueError(f"{path} is no shared library of this machine: {e}") from None
+        raise ValueError(f"{path} is not a shared library for this machine: {e}") from None
     except ValueError:
-        raise ValueError(f"{path} is no library that ptgc wrote") from None
+        raise ValueError(f"{path} is not a library that ptgc wrote") from None
     return graph.decode(), json.loads(metadata)

@@ -33,7 +33,7 @@ def compile_source(source, **options) -> _lib.Compiled:
         if not path.exists():
             raise FileNotFoundError(f"no such file: {path}")
         if path.suffix == ".onnx":
-            raise ValueError(f"{path} is a model, no text to compile: ptgc.load makes it callable")
+            raise ValueError(f"{path} is a model, not a text to compile: ptgc.load makes it callable")
         return _lib.compile_file(path, **options)
     if not isinstance(source, str | bytes):
         raise TypeError(f"expected .ptg text or a path, got {type(source).__name__}")
@@ -100,7 +100,7 @@ def read_model(file: str | os.PathLike) -> _lib.Compiled:
         beside = any(_wire.external_tensors(model))
         least = re.fullmatch(r"onnxruntime 1\.(\d+)", _wire.model_metadata(model).get("least_runtime", ""))
     except (AttributeError, LookupError, RuntimeError, StopIteration, TypeError, ValueError):
-        raise ValueError(f"{path} is no ONNX model, or is damaged") from None
+        raise ValueError(f"{path} is not an ONNX model, or is damaged") from None
     path = str(path.absolute()) if beside else ""
     return _lib.Compiled(model, b"", [], path=path, least_runtime=int(least[1]) if least else 0)
 

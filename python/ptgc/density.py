@@ -35,7 +35,7 @@ def graph_of_density(data: Data, gradient: bool) -> tuple[list[Variable], list[V
     if gradient:
         by = [v for v in values if v.type.dtype.startswith("float")]
         if not by:
-            raise ValueError("the model has discrete variables alone, by which there is no gradient: gradient=False")
+            raise ValueError("the model has only discrete variables, which have no gradient: write gradient=False")
         slopes = pytensor.grad(logp, by, disconnected_inputs="ignore")
         outputs.append(pt.concatenate([g.ravel() for g in slopes]))
     whole = FunctionGraph(outputs=data.placed(outputs), clone=False)

@@ -276,7 +276,7 @@ def named(names, variables, what) -> list[str] | None:
         raise ValueError(f"{what}: {len(variables)} names are needed")
     for name in names:
         if not isinstance(name, str) or not name or re.search(r"[\x00-\x1f]", name):
-            raise ValueError(f"{what}: {name!r} is no name")
+            raise ValueError(f"{what}: {name!r} is not a name")
     if len(set(names)) < len(names):
         twice = next(n for n in names if names.count(n) > 1)
         raise ValueError(f"{what}: the name {twice!r} is given twice")
@@ -443,7 +443,7 @@ def kinds_of(bit_generator, old, new, constants) -> dict:
     else:
         for key in bit_generator:
             if not any(is_generator(v) and key in (v, v.name) for v in old):
-                raise ValueError(f"bit_generator names {key!r}, which is no generator among the inputs")
+                raise ValueError(f"bit_generator names {key!r}, which is not a generator among the inputs")
     for v, n in zip(old, new):
         if is_generator(v):
             own = v.get_value(borrow=True) if isinstance(v, SharedVariable) else "PCG64"
@@ -458,14 +458,14 @@ def dims_of(dynamic_dims, old, new):
     for key, axes in (dynamic_dims or {}).items():
         hits = [(n, o) for o, n in zip(old, new) if o is key or (isinstance(key, str) and o.name == key)]
         if not hits:
-            raise ValueError(f"dynamic_dims names {key!r}, which is no input")
+            raise ValueError(f"dynamic_dims names {key!r}, which is not an input")
         axes = dict(axes) if isinstance(axes, Mapping) else dict(enumerate(axes))
         for n, o in hits:
             for axis, name in axes.items():
                 if not isinstance(axis, int) or not -o.type.ndim <= axis < o.type.ndim:
                     raise ValueError(f"dynamic_dims: {key!r} has no axis {axis!r}")
                 if name is not None and not (isinstance(name, str) and re.match(r"[^\W\d]\w*\Z", name)):
-                    raise ValueError(f"dynamic_dims: {name!r} is no name for a dim")
+                    raise ValueError(f"dynamic_dims: {name!r} is not a name for a dim")
                 if name is not None and o.type.shape[axis] is not None:
                     raise ValueError(f"dynamic_dims: axis {axis} of {key!r} has the length {o.type.shape[axis]}")
             out[n] = {axis % o.type.ndim: name for axis, name in axes.items() if name is not None}
@@ -538,7 +538,7 @@ def export_c(
         metadata = options.pop("metadata", None)
         options["flags"] = [*options.get("flags", ()), "fentry"]
     elif cflags:
-        raise TypeError("cflags are those of a library, name.so")
+        raise TypeError("cflags are for a library, name.so")
     exported = code_of(inputs, outputs, options | {"header_name": header.name})
     content = exported.model
     if is_library:
@@ -579,7 +579,7 @@ def write_exported(compiled: Callable[..., Exported], file: str | os.PathLike, o
     """Writes the model that the function makes with the options, and the data file beside it if there is one."""
     path = Path(file)
     if path.suffix in (".c", ".h", ".so"):
-        raise ValueError(f"an ONNX model is not called {path.name}: export_c, export_density and export_nuts write C")
+        raise ValueError(f"an ONNX model cannot be called {path.name}: export_c, export_density and export_nuts write C")
     options.setdefault("external_name", path.name + "-*.data")
     name = options.get("external_data")
     if name and name is not True and (Path(name).name != name or name == path.name):
@@ -697,7 +697,7 @@ def graph_to_print(inputs, outputs, optimize, gradient, data) -> dict[str, Any]:
     elif gradient:
         raise TypeError("gradient is for a PyMC model: among outputs it is pytensor.grad(...)")
     elif data is not None:
-        raise TypeError("data is for a PyMC model: what is to be an input of a graph stands among its inputs")
+        raise TypeError("data is for a PyMC model: an input of a graph is one of its inputs")
     inputs, outputs, constants = graph_of(inputs, outputs)
     names = None
     if optimize:

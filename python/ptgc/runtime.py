@@ -38,7 +38,7 @@ def installed_target() -> str:
         raise ImportError(f"onnxruntime 1.{installed_release()} is installed, but ptgc needs 1.{oldest} or newer")
     if installed_release() > newest:
         warnings.warn(
-            f"onnxruntime 1.{installed_release()} is installed, which this release of ptgc was not tried on: models are "
+            f"onnxruntime 1.{installed_release()} is installed, which this release of ptgc was not tried with: models are "
             f"compiled for 1.{newest}. Its kernels may have faults that they are not defended against", stacklevel=2,
         )
     return f"ort-cpu:1.{min(installed_release(), newest)}"

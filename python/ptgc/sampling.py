@@ -221,7 +221,7 @@ def check_options(chains, *, draws, tune, max_treedepth, target_accept, jitter, 
         if value is not None and (not isinstance(value, int | np.integer) or value < least):
             raise ValueError(f"{name} must be an integer of at least {least}, not {value!r}")
     if not 0 < target_accept < 1:
-        raise ValueError(f"target_accept lies between 0 and 1, unlike {target_accept!r}")
+        raise ValueError(f"target_accept must be between 0 and 1, not {target_accept!r}")
 
 
 @dataclass
@@ -412,7 +412,7 @@ class Sampler(OfModel):
         saved = None if checkpoint is None else Checkpoint.of(checkpoint, self.model, run.inputs)
         if saved:
             if not run.held:
-                raise ValueError("checkpoint: this file is of an earlier release, whose samplers run in one call")
+                raise ValueError("checkpoint: this file was made by an earlier release, whose samplers run in one call")
             saved.restore(run)
         over = self.explained(lambda: run.go(progress_of(progressbar), saved), feed)
         results = run.results() if run.parts else {}
@@ -525,7 +525,7 @@ def export_nuts(model: Any, file: str | os.PathLike, **options: Any) -> Exported
     if path.suffix not in (".c", ".so"):
         return write_exported(lambda **o: compile_nuts(model, **o), file, options)
     if options.pop("predict", ()):
-        raise ValueError(f"a sampler in C predicts nothing: leave out predict=, or write {path.stem}.onnx")
+        raise ValueError(f"a sampler in C makes no predictions: leave out predict=, or write {path.stem}.onnx")
     judged = bool(options.pop("diagnostics", False))
     of_graph = {k: options.pop(k, p.default) for k, p in signature(nuts_graph).parameters.items() if k != "model"}
     data = Data(model, data_option(options, of_graph.pop("data")))

@@ -188,8 +188,8 @@ def test_what_cannot_have_a_batch(tmp_path):
         ptgc.compile_onnx([s], [pt.special.softmax(s, axis=0)], batch="chains")
     w = pytensor.shared(np.ones(3), name="w")
     for batch, text in (
-        ({"y": "chains"}, "'y', which is no input"), ({w: "chains"}, "shared variable"), ({}, "name of a dim"),
-        ({"x": "a b"}, "no name for a dim"), (3, "name of a dim"), ({"x": ()}, "names of dims"), ({"x": ("c", "c")}, "differ"),
+        ({"y": "chains"}, "'y', which is not an input"), ({w: "chains"}, "shared variable"), ({}, "name of a dim"),
+        ({"x": "a b"}, "not a name for a dim"), (3, "name of a dim"), ({"x": ()}, "names of dims"), ({"x": ("c", "c")}, "differ"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=text):
             ptgc.compile_onnx([x], [x * w], batch=batch)

@@ -141,14 +141,14 @@ def test_load_of_a_model(tmp_path):
                 assert got.dtype == want.dtype
     with pytest.raises(TypeError, match="compiled already: it takes no option 'opset'"):
         ptgc.load(tmp_path / "m.onnx", opset=17)
-    with pytest.raises(ValueError, match=r"is a model, no text to compile: ptgc.load makes it callable"):
+    with pytest.raises(ValueError, match=r"is a model, not a text to compile: ptgc.load makes it callable"):
         ptgc.compile(tmp_path / "m.onnx")
     with pytest.raises(FileNotFoundError, match="no such file"):
         ptgc.load("missing.onnx")
     for k, bad in enumerate((b"", b"x", b"graph g() -> (y) { y = 1 }", (tmp_path / "m.onnx").read_bytes()[:-50])):
         path = tmp_path / f"bad{k}.onnx"
         path.write_bytes(bad)
-        with pytest.raises((ValueError, RuntimeError), match=r"is no ONNX model|does not load the model"):
+        with pytest.raises((ValueError, RuntimeError), match=r"is not an ONNX model|does not load the model"):
             ptgc.load(path)
 
 

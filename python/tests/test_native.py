@@ -226,7 +226,7 @@ def test_sizes_are_solved_from_lengths():
         with pytest.raises(length) as info:
             model.run(*(np.ones(n) for n in wrong))
         assert info.value.args == said
-    with pytest.raises(ptgc.CompileError, match="cannot solve the size"):
+    with pytest.raises(ptgc.CompileError, match="cannot solve for the size"):
         of_text("ptg 1\ngraph g(a: float64[n*m], b: float64[]) -> (c) { c = a }\n")
 
 
@@ -364,7 +364,7 @@ def test_large_files_are_compiled_at_o1(cache, tmp_path, monkeypatch):
 
 def test_no_compiler(cache, monkeypatch):
     monkeypatch.setenv("CC", "no-such-compiler")
-    with pytest.raises(RuntimeError, match="CC is 'no-such-compiler', which is no command"):
+    with pytest.raises(RuntimeError, match="CC is 'no-such-compiler', which is not a command"):
         function([s], s * 7)
     monkeypatch.delenv("CC")
     monkeypatch.setenv("PATH", str(cache))
@@ -385,7 +385,7 @@ def test_a_compiler_that_fails_is_shown(cache, tmp_path, monkeypatch):
 def test_a_cache_that_cannot_be_written(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     monkeypatch.setenv("PTGC_CACHE", str(tmp_path / "file" / "cache"))
-    with pytest.raises(OSError, match="PTGC_CACHE names another"):
+    with pytest.raises(OSError, match="Set PTGC_CACHE to another folder"):
         ptgc.compile_native([s], [s * 13])
 
 
@@ -463,15 +463,15 @@ def test_what_is_no_library(tmp_path):
     (tmp_path / "other.c").write_text("int other;\n")
     subprocess.run([*_cc.compiler(), "-shared", "-fPIC", "other.c", "-o", "other.so"], cwd=tmp_path, check=True)
     for name, error, message in (
-        ("text", ValueError, "text.so is no shared library of this machine"),
-        ("other", ValueError, "other.so is no library that ptgc wrote"),
+        ("text", ValueError, "text.so is not a shared library for this machine"),
+        ("other", ValueError, "other.so is not a library that ptgc wrote"),
         ("none", FileNotFoundError, "no such file"),
     ):
         with pytest.raises(error, match=message):
             ptgc.load(tmp_path / f"{name}.so")
     with pytest.raises(TypeError, match="compiled already: it takes no option 'math'"):
         ptgc.load(tmp_path / "other.so", math="exact")
-    for options, message in (({"metadata": {}}, "unknown option 'metadata' of C"), ({"cflags": ["-O1"]}, "those of a library")):
+    for options, message in (({"metadata": {}}, "unknown option 'metadata' of C"), ({"cflags": ["-O1"]}, "for a library")):
         with pytest.raises(TypeError, match=message):
             ptgc.export_c([x], [x + 1], tmp_path / "m.c", **options)
 

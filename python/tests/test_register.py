@@ -125,7 +125,7 @@ def test_wrong_use():
     with pytest.raises(ptgc.UnsupportedError, match="neither a fn nor an op"):
         pytensor.function([v], Scale(1)(v), mode="ONNX")
     ptgc.register(Scale, lambda op, node: None)
-    with pytest.raises(ptgc.UnsupportedError, match="gave no text"):
+    with pytest.raises(ptgc.UnsupportedError, match="did not give a text"):
         pytensor.function([v], Scale(1)(v), mode="ONNX")
 
 

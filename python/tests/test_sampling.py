@@ -170,7 +170,7 @@ def test_further_graph():
         ({"draws": 0}, "draws must be an integer of at least 1"),
         ({"tune": -1}, "tune must be an integer of at least 0"),
         ({"chains": 2.5}, "chains must be an integer"),
-        ({"target_accept": 1}, "target_accept lies between 0 and 1"),
+        ({"target_accept": 1}, "target_accept must be between 0 and 1"),
         ({"var_names": ["mu"]}, r"the model has no variable 'mu' \(there are: a, b, scale, total\)"),
         ({"batch": "n"}, "a sampler has no option batch"),
     ],

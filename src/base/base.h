@@ -337,7 +337,7 @@ struct ctx {
 	uint32_t refused;             /* errors of ops that cannot be converted: lowering goes on */
 	uint8_t severity[DIAG_COUNT]; /* as switched by -W */
 	bool werror;
-	bool unread; /* there were so many errors that the rest of the text was not looked at */
+	bool unread; /* there were so many errors that the rest of the text was not checked */
 	struct diag_index *diag_index;
 	struct calls *calls; /* of calls.c */
 	uint32_t call;       /* the call that is expanded; 0: none */

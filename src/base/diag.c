@@ -530,7 +530,7 @@ void diag_render(struct ctx *cx, struct strbuf *out, bool colour)
 		add_rest(&p, seen[s] > most ? seen[s] - most : 0,
 			 s == PTGC_ERROR ? "error" : "warning");
 	if (cx->unread)
-		sb_str(out, "the rest of the text was not looked at\n");
+		sb_str(out, "the rest of the text was not checked\n");
 }
 
 /*

@@ -119,7 +119,8 @@ static void print_sizes(struct printer *p, const struct interface *f, struct str
 	}
 	for (uint32_t i = 0; i < f->sizes.len; i++)
 		if (!solved[i])
-			cannot(p, NULL, "cannot solve the size %s from the lengths of the inputs",
+			cannot(p, NULL,
+			       "cannot solve for the size %s from the lengths of the inputs",
 			       f->sizes.at[i].name);
 	for (uint32_t i = 0; i < f->sizes.len; i++)
 		sb_printf(to, "\tptgc_sizes[%u] = %s;\n", i, f->sizes.at[i].name);

@@ -243,7 +243,7 @@ uint32_t open_loops(struct printer *p, const char *const *dims, uint32_t rank, c
 		if (!strcmp(dims[i], "1"))
 			continue;
 		if (p->nloops >= MAX_NESTED)
-			cannot(p, p->at, "has more than %d loops inside of each other", MAX_NESTED);
+			cannot(p, p->at, "has more than %d loops inside each other", MAX_NESTED);
 		const char **name = &p->loop_names[p->nloops];
 		if (!*name)
 			*name = fresh(p, p->nloops < 4

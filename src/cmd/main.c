@@ -152,7 +152,7 @@ static int format_command(struct cmd *c)
 	if (!c->inputs.n)
 		c->inputs.at[c->inputs.n++] = "-";
 	if (c->in_place && (c->check || c->output))
-		return usage("fmt: -i stands alone");
+		return usage("fmt: -i cannot be combined with --check or -o");
 	if (c->output && c->inputs.n > 1)
 		return usage("fmt: -o takes one file");
 	for (size_t i = 0; i < c->inputs.n; i++) {

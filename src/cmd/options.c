@@ -34,11 +34,12 @@ static const struct option {
 	 "                           specification alone; c: C, no ONNX (default if -o ends in "
 	 ".c)"},
 	{"--math", "LEVEL", TEXT, AT(math), 0,
-	 "how near to PyTensor: exact, standard (default) or native, the fastest"},
+	 "how close to PyTensor: exact, standard (default) or native, the fastest"},
 	{"-O", "LEVEL", JOINED, AT(flags), 0,
-	 "1 (default), or 0: without the passes that a right model does not need"},
+	 "1 (default), or 0: without the passes that a correct model does not need"},
 	{"--float32", NULL, FLAG, AT(float32), 0, "compute in float32 what is float64 in the file"},
-	{"--strip", NULL, FLAG, AT(strip), 0, "leave out where in the .ptg file nodes come from"},
+	{"--strip", NULL, FLAG, AT(strip), 0,
+	 "leave out the places in the .ptg file that nodes come from"},
 	{"--external-data", "FILE", OPTIONAL, AT(external_name), AT(external),
 	 "put weights in FILE beside the model; default: its name, the hash of what\n"
 	 "                           they hold, and .data"},
@@ -48,7 +49,7 @@ static const struct option {
 	{"--doc", "TEXT", TEXT, AT(doc), 0, "what the model is, for people"},
 	{"--meta", "KEY=VALUE", LIST, AT(meta), 0, "metadata of the model, for programs"},
 	{"--expect", "DIM=LENGTH", LIST, AT(expected), 0,
-	 "about how long such dims will be: what is fast for that is taken"},
+	 "roughly how long such dims will be; the model is made fast for that"},
 	{"--state", "HOW", TEXT, AT(state), 0,
 	 "defaults: states are inputs with default values (default); inputs: plain ones"},
 	{"--dump", "STAGE", TEXT, AT(dump), 0,
@@ -66,19 +67,20 @@ static const struct option {
 	 "write it there; default: the output's name with .d"},
 	{"-MT", "TARGET", LIST, AT(targets), AT(md), "its target; default: the output"},
 	{"-MP", NULL, FLAG, AT(mp), AT(md),
-	 "with an empty rule for each file, so that files can go"},
+	 "add an empty rule for each file, so that files may be removed"},
 	{NULL, NULL, HEADING, 0, 0, "Messages"},
 	{"-W", "[no-]NAME", JOINED, AT(flags), 0, "switch a warning on or off"},
-	{"-Werror", "[=NAME]", JOINED, AT(flags), 0, "take warnings, or that one, as errors"},
+	{"-Werror", "[=NAME]", JOINED, AT(flags), 0, "make errors of all warnings, or of that one"},
 	{"--max-errors", "N", TEXT, AT(max_errors), 0,
 	 "how many errors, and how many warnings, are shown; 0: all; default 20"},
 	{"--color", "WHEN", TEXT, AT(color), 0, "auto (default), always or never"},
-	{"--explain", "CODE", TEXT, AT(explain), 0, "say more about a message's code, as PTG0200"},
+	{"--explain", "CODE", TEXT, AT(explain), 0,
+	 "say more about the code of a message, such as PTG0200"},
 	{NULL, NULL, HEADING, 0, 0, "Other"},
 	{"-f", "[no-]NAME", JOINED, AT(flags), 0,
 	 "switch a rewrite or rule on or off; -fverify-each checks each pass, -fentry adds to C"},
 	{"--ops", "NAME", OPTIONAL, AT(ops), AT(list_ops),
-	 "list all ops and what is supported; or tell about one, as --ops Sum"},
+	 "list all ops and what is supported, or describe one: --ops=Sum"},
 	{"--passes", NULL, FLAG, AT(list_passes), 0, "list the passes of the compiler"},
 	{"--print-after", "PASS", LIST, AT(print_after), 0,
 	 "print the graph on standard error after that pass, or after all"},
@@ -161,7 +163,7 @@ int parse_options(struct cmd *c, int argc, char **argv)
 		if (!o)
 			return unknown_option(arg);
 		if (o->kind == JOINED && !value)
-			return usage("%s needs a %s right behind it, as in %s%s", arg,
+			return usage("%s needs a %s directly after it, as in %s%s", arg,
 				     arg[1] == 'O' ? "level" : "name", arg,
 				     arg[1] == 'O'   ? "0"
 				     : arg[1] == 'W' ? "no-unused"
@@ -198,15 +200,16 @@ void print_help(void)
 	      "       ptgc check [options] file.ptg...\n"
 	      "       ptgc why file.ptg:LINE\n"
 	      "       ptgc dump model.onnx\n\n"
-	      "Compiles a .ptg file, a PyTensor graph as text, to an ONNX model, or to C; fmt "
-	      "prints "
-	      ".ptg files\n"
-	      "in their canonical form, check tells their mistakes, dump prints a model as text. "
-	      "'-' is\nstandard input or output.\n"
-	      "why prints the types of the values in a line, and the places that their dtypes and "
-	      "sizes come\n"
-	      "from; file.ptg:LINE:COLUMN and file.ptg:NAME ask for one of them; for\n"
-	      "lines of a file that it uses write file.ptg:used.ptg:LINE.\n",
+	      "Compiles a .ptg file, a PyTensor graph as text, to an ONNX model or to C. fmt "
+	      "prints\n"
+	      ".ptg files in their canonical form, check reports their mistakes, and dump prints "
+	      "a\n"
+	      "model as text. '-' is standard input or output.\n"
+	      "why prints the types of the values in a line, and where their dtypes and sizes "
+	      "come\n"
+	      "from. file.ptg:LINE:COLUMN and file.ptg:NAME ask for one value. For a line of a "
+	      "file\n"
+	      "that file.ptg uses, write file.ptg:used.ptg:LINE.\n",
 	      stdout);
 	for (size_t i = 0; i < countof(options); i++) {
 		const struct option *o = &options[i];
@@ -397,7 +400,7 @@ static int check_for_c(const struct cmd *c)
 
 	for (size_t i = 0; i < countof(of_onnx); i++)
 		if (of_onnx[i].given)
-			return usage("%s is of ONNX models; C has nothing like it",
+			return usage("%s is for ONNX models; C has nothing like it",
 				     of_onnx[i].option);
 	return EXIT_OK;
 }

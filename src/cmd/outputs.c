@@ -48,10 +48,9 @@ static int external_path(const struct cmd *c, struct outputs *o)
 				   : 0;
 	struct stat st;
 	if (!stat(o->model, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
-		return c->external ? usage("--external-data: %s is no file that another one could "
-					   "lie beside",
-					   o->model)
-				   : 0;
+		return c->external
+			       ? usage("--external-data: no other file can lie beside %s", o->model)
+			       : 0;
 	int dir = (int)(base - o->model);
 	snprintf(o->external, sizeof(o->external), "%.*s%s%s", dir, o->model,
 		 c->external_name ? c->external_name : base, c->external_name ? "" : "-*.data");
@@ -117,7 +116,7 @@ static int choose_outputs(const struct cmd *c, const struct ctx *cx, struct outp
 	else
 		replace_suffix(o->model, sizeof(o->model), input, ".ptg", is_c ? ".c" : ".onnx");
 	if (!c->dump && !is_c && is_stdio(o->model) && isatty(STDOUT_FILENO))
-		return usage("a model is no text: name a file with -o, or redirect the output");
+		return usage("a model is not text: name a file with -o, or redirect the output");
 	int code = c->dump || is_c ? EXIT_OK : external_path(c, o);
 	if (is_c && !c->dump)
 		header_path(o);

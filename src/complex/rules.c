@@ -200,7 +200,7 @@ static bool ca_reduce(struct split *p, struct node *n)
 	struct block *body = open_body(p);
 
 	if (!op)
-		return refuse(p, n, "reductions by this op are not done");
+		return refuse(p, n, "reductions by this op are not converted");
 	return replace(p, n, body, made(p, body, op, props, n->in, 1));
 }
 
@@ -221,7 +221,8 @@ static bool einsum(struct split *p, struct node *n)
 			factors++;
 		}
 	if (factors > MAX_FACTORS)
-		return refuse(p, n, "more than %d complex operands are not done: write it in steps",
+		return refuse(p, n,
+			      "more than %d complex operands are not converted: write it in steps",
 			      MAX_FACTORS);
 	memcpy(in, n->in, n->nin * sizeof(*in));
 	for (uint32_t k = 0; k < 2; k++) {
@@ -248,7 +249,7 @@ static bool fourier(struct split *p, struct node *n)
 	if (!p->cx->narrow && (given == DT_COMPLEX64 || given == DT_FLOAT32 || given == DT_FLOAT16))
 		return refuse(p, n,
 			      "PyTensor's type says complex128, but it computes complex64: write "
-			      "Cast{complex128}(x) in it");
+			      "Cast{complex128}(x) inside it");
 	if (is_complex(given))
 		n->in[0] = whole(p, n->in[0]);
 	struct type t = whole_type(p->cx, n->out[0]->type);

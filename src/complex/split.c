@@ -472,7 +472,7 @@ static bool fn_on_parts(struct split *p, struct node *n, const struct fn *f)
 	struct type t = {0};
 
 	if (fn_results(f) != parts * n->nout)
-		return refuse(p, n, "a complex number is no %s: take its real part",
+		return refuse(p, n, "a complex number cannot become %s: take its real part",
 			      dtypes[n->out[0]->type.dtype].name);
 	for (uint32_t i = 0; i < n->nin; i++) {
 		enum dtype x = n->in[i] ? (enum dtype)n->in[i]->type.dtype : DT_NONE;

@@ -86,7 +86,8 @@ const char *file_name(struct ctx *cx, const struct astr *s, struct span at)
 		return NULL;
 	}
 	if (memchr(s->s, 0, s->len)) {
-		error(cx, at, E_FILE, "a 0 byte is in this name: no file or tensor can have it");
+		error(cx, at, E_FILE,
+		      "this name has a 0 byte, which no name of a file or tensor can have");
 		return NULL;
 	}
 	return arena_strdup(cx->arena, s->s, s->len);
@@ -176,7 +177,7 @@ static void report_missing(struct ctx *cx, struct source *from, struct span s, c
 		error(cx, s, E_FILE, "file \"%s\": %s%s%s%s", path, strerror(failed),
 		      near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
 	if (failed == ENOENT)
-		note(cx, d, (struct span){0, 0}, "it is looked for in %s",
+		note(cx, d, (struct span){0, 0}, "ptgc looked for it in %s",
 		     from->dir[0] ? from->dir : ".");
 	if (failed == ENOENT && strchr(path, '{'))
 		note(cx, d, (struct span){0, 0},

@@ -67,7 +67,7 @@ static bool read_string(struct npy *n, char *to, size_t size)
 		to[len++] = *n->p++;
 	to[len] = 0;
 	if (n->p == n->end || *n->p != quote)
-		return bad_npy(n, "the header is damaged: \"%s...\" is no name or dtype", to);
+		return bad_npy(n, "the header is damaged: \"%s...\" is not a name or dtype", to);
 	n->p++;
 	return true;
 }
@@ -106,7 +106,7 @@ static bool read_header(struct npy *n)
 	unsigned seen = 0, bit;
 	char key[32];
 	if (!next_is(n, '{'))
-		return bad_npy(n, "the header is damaged: it is no dict");
+		return bad_npy(n, "the header is damaged: it is not a dict");
 	while (!next_is(n, '}')) {
 		if (!read_string(n, key, sizeof(key)))
 			return false;
@@ -126,8 +126,8 @@ static bool read_header(struct npy *n)
 		if (bit == 2) {
 			n->fortran = next_is_word(n, "True");
 			if (!n->fortran && !next_is_word(n, "False"))
-				return bad_npy(n,
-					       "the header is damaged: fortran_order is no bool");
+				return bad_npy(
+					n, "the header is damaged: fortran_order is not a bool");
 		}
 		if (bit == 4 && !read_shape(n))
 			return false;
@@ -150,7 +150,7 @@ static bool split(struct npy *n, const struct mapping *m, const uint8_t **data)
 	const uint8_t *p = m->data;
 	size_t len, at;
 	if (m->len < 10 || memcmp(p, "\x93NUMPY", 6))
-		return bad_npy(n, "this is no .npy file");
+		return bad_npy(n, "this is not a .npy file");
 	if (p[6] < 1 || p[6] > 3 || p[7])
 		return bad_npy(n, "version %d.%d of the .npy format is unknown", p[6], p[7]);
 	at = p[6] == 1 ? 10 : 12;

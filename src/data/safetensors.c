@@ -298,10 +298,10 @@ static bool check_size(struct json *j, const struct st_entry *e, uint64_t size)
 	uint64_t need = e->type ? e->type->size : 0;
 	bool empty = false;
 	if (e->begin > e->end || e->end > size)
-		return bad_header(
-			j, "tensor \"%s\" lies outside of the file: bytes %llu to %llu of %llu",
-			shown(j, e->name), (unsigned long long)e->begin, (unsigned long long)e->end,
-			(unsigned long long)size);
+		return bad_header(j,
+				  "tensor \"%s\" lies outside the file: bytes %llu to %llu of %llu",
+				  shown(j, e->name), (unsigned long long)e->begin,
+				  (unsigned long long)e->end, (unsigned long long)size);
 	if (!e->type) /* refused where it is asked for */
 		return true;
 	for (int i = 0; i < e->rank; i++) {
@@ -438,7 +438,7 @@ static struct st_index *read_index(struct json *j, const struct mapping *m)
 	struct st_index *x = new (j->cx->arena, struct st_index);
 	uint64_t len = 0;
 	if (m->len < 10) {
-		bad_header(j, "this is no .safetensors file");
+		bad_header(j, "this is not a .safetensors file");
 		return NULL;
 	}
 	for (int i = 0; i < 8; i++)
@@ -446,7 +446,7 @@ static struct st_index *read_index(struct json *j, const struct mapping *m)
 	if (len > HEADER_MAX || len > m->len - 8 || len < 2 || m->data[8] != '{') {
 		bad_header(j, len <= HEADER_MAX && len >= 2 && m->data[8] == '{'
 				      ? "the file is truncated in its header"
-				      : "this is no .safetensors file");
+				      : "this is not a .safetensors file");
 		return NULL;
 	}
 	j->start = j->p = (const char *)m->data + 8;
@@ -515,8 +515,7 @@ struct tensor *safetensors_tensor(struct ctx *cx, struct span s, const char *pat
 	}
 	if (!e->type) {
 		error(cx, s, E_FILE_DTYPE,
-		      "tensor \"%s\" of file \"%s\" has the dtype %s, which .ptg "
-		      "has not",
+		      "tensor \"%s\" of file \"%s\" has the dtype %s, which .ptg does not have",
 		      name, path, e->dtype_name);
 		return NULL;
 	}

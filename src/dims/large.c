@@ -169,11 +169,11 @@ static void note_slices(struct ctx *cx, struct diag *e, dim a, dim b, dim atom)
 		}
 		if (p)
 			note(cx, e, none,
-			     "[%lld:] and [:-%lld] take away %lld each, [%lld:] and [:-%lld] %lld",
+			     "[%lld:] and [:-%lld] remove %lld each, [%lld:] and [:-%lld] %lld",
 			     (long long)p, (long long)p, (long long)p, (long long)q, (long long)q,
 			     (long long)q);
 		else
-			note(cx, e, none, "[%lld:] and [:-%lld] take away %lld each", (long long)q,
+			note(cx, e, none, "[%lld:] and [:-%lld] remove %lld each", (long long)q,
 			     (long long)q, (long long)q);
 	} else if (is_up_to(t, a, atom, &p) && is_up_to(t, b, atom, &q)) {
 		p = p < q ? p : q;

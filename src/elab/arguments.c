@@ -126,7 +126,7 @@ struct cv *named_args(struct elab *e, const struct fn *f, uint32_t at, const str
 				return NULL;
 		} else if (named) {
 			elab_error(e, a->span, E_ARITY,
-				   "an argument without a name stands before those with one");
+				   "arguments without a name must come before those with a name");
 			return NULL;
 		} else if (k >= f->nparams) {
 			report_arity(e, f, n->n - n->nprops, n->span);
@@ -491,11 +491,11 @@ bool misplaced_arguments(struct elab *e, const struct op *op, uint32_t at, const
 	for (uint32_t i = 0; i < nargs; i++)
 		a[i] = &nodes[kids[n->nprops + i]];
 	if (nargs == 1 && (instead = joined(e, op, a[0], at, &items[n->nprops]))) {
-		why = "the tensors stand one by one";
+		why = "the tensors are separate arguments";
 	} else if ((instead = property_in_call(e, op, a, nargs, n, items + n->nprops))) {
 		why = op == &op_table[OP_Join] ? "an axis is a property" : "a dtype is a property";
 	} else if (nargs < sig->min && (instead = all_arguments(e, op, a, nargs))) {
-		why = "all arguments are written";
+		why = "every argument must be written";
 	} else if (nargs > sig->max && op == &op_table[OP_Reshape]) {
 		why = "a shape is one list";
 		instead =

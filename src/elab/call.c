@@ -239,7 +239,7 @@ static struct cv call_bytes(struct elab *e, struct cv *args, uint32_t nargs, str
 			continue;
 		}
 		if (d < 0 || pad) {
-			elab_error(e, args->span, E_LITERAL, "byte %u of the string is no base64",
+			elab_error(e, args->span, E_LITERAL, "byte %u of the string is not base64",
 				   i + 1);
 			return poison(s);
 		}
@@ -522,7 +522,7 @@ static void report_unknown_op(struct elab *e, uint32_t at)
 	const char *dot = strrchr(name->s, '.');
 
 	if (e->frame->library)
-		bug("fn '%s' of the library names '%s', which is no op and no fn",
+		bug("fn '%s' of the library names '%s', which is neither an op nor a fn",
 		    e->frame->fn->name->s, name->s);
 	if (e->fns_missing && !dot) /* a file that could not be read may define it */
 		return;
@@ -533,7 +533,7 @@ static void report_unknown_op(struct elab *e, uint32_t at)
 	}
 	if (find_value(e, name)) {
 		elab_error(e, s, E_UNKNOWN_OP,
-			   "'%s' is a value and no op: write %s[0] for an element, and %s * (...) "
+			   "'%s' is a value, not an op: write %s[0] for an element, and %s * (...) "
 			   "for a product",
 			   name->s, name->s, name->s);
 		return;
@@ -749,8 +749,8 @@ struct cv eval_call(struct elab *e, uint32_t at, struct cv *items)
 	if (f && !qualified) {
 		if (!e->fns_missing)
 			elab_error(e, n->at, E_UNKNOWN_OP,
-				   "'%s' is of a library: write use <%s> above the graph", name->s,
-				   of);
+				   "'%s' is part of a library: write use <%s> above the graph",
+				   name->s, of);
 		return poison(n->span);
 	}
 	report_unknown_op(e, at);

@@ -414,7 +414,8 @@ static void warn_expected(struct elab *e)
 		const char *near = did_you_mean(name->s, names.at, names.len);
 		if (!find_dim(e, name))
 			warn(cx, (struct span){0, 0}, W_EXPECTED,
-			     "a length is expected of '%s', but no size has that name%s%s%s",
+			     "an expected length is given for '%s', but no size has that "
+			     "name%s%s%s",
 			     name->s, near ? "; did you mean '" : "", near ? near : "",
 			     near ? "'?" : "");
 	}

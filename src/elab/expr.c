@@ -261,7 +261,7 @@ static struct cv eval_construct(struct elab *e, uint32_t at, struct cv *items)
 	if (!t) {
 		struct binding *b = find_value(e, sym);
 		if (!b || b->kind != CV_DTYPE) {
-			elab_error(e, n->at, E_UNKNOWN_DTYPE, "'%s' is no dtype here", sym->s);
+			elab_error(e, n->at, E_UNKNOWN_DTYPE, "'%s' is not a dtype here", sym->s);
 			return poison(n->span);
 		}
 		b->used = true;

@@ -283,11 +283,10 @@ static struct cv const_value(struct elab *e, const struct aconst *c)
 	if (!may_be_const(&v)) {
 		if (v.kind == CV_VALUE || v.kind == CV_LIST || v.kind == CV_TUPLE ||
 		    v.kind == CV_DIM)
-			elab_error(
-				e, v.span, E_EXPRESSION,
-				"a const must be known when it is compiled, but '%s' is computed "
-				"in a run: write it in the graph or in a fn",
-				c->name->s);
+			elab_error(e, v.span, E_EXPRESSION,
+				   "a const must be known at compile time, but '%s' is computed in "
+				   "the run: write it in the graph or in a fn",
+				   c->name->s);
 		else
 			elab_error(
 				e, v.span, E_EXPRESSION,

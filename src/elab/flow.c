@@ -731,7 +731,7 @@ bool exec_loop(struct elab *e, struct stmt *s)
 	if (ok && h.trips == DIM_NONE && !cond && !l.until) {
 		elab_error(e, a->span, E_STATEMENT,
 			   "this loop never ends: write 'x in xs' or 'i in 0:n' in its header, "
-			   "'while c' behind it, or 'until c' in its body");
+			   "'while c' after it, or 'until c' in its body");
 		ok = false;
 	}
 	pop_scope(e);
@@ -856,8 +856,8 @@ bool exec_until(struct elab *e, struct stmt *s)
 
 	if (l && l->written_out && l->block == e->block) {
 		elab_error(e, s->span, E_STATEMENT,
-			   "a 'for' is written out when it is compiled, so it takes all of its "
-			   "steps: write loop, which takes an 'until'");
+			   "a 'for' is written out at compile time and takes all of its steps: "
+			   "write loop, which can have an 'until'");
 		return false;
 	}
 	if (!l || l->block != e->block) {
@@ -882,7 +882,7 @@ bool exec_state(struct elab *e, struct stmt *s)
 
 	if (!e->frame->fn || !e->frame->fn->is_graph || e->block != e->graph->block || e->loop) {
 		elab_error(e, s->span, E_STATEMENT,
-			   "'state' belongs into a graph, outside of loops and ifs");
+			   "'state' belongs in a graph, outside loops and ifs");
 		return false;
 	}
 	struct cv init = eval(e, s->value);

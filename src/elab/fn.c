@@ -27,7 +27,7 @@ static bool exceeds_limits(struct elab *e, struct fn *f, struct span call)
 			elab_error(e, call, E_LIMIT,
 				   depth > MAX_FN_DEPTH
 					   ? "fns nest deeper than %d"
-					   : "fns inside of fns expand to more than %d calls, "
+					   : "fns inside fns expand to more than %d calls, "
 					     "names, numbers and operators",
 				   depth > MAX_FN_DEPTH ? MAX_FN_DEPTH : MAX_EXPANSION);
 		e->limited = true;
@@ -333,10 +333,10 @@ bool expand_call(struct elab *e, struct fn *f, struct span call, const struct cv
 	if (exceeds_limits(e, f, call))
 		return false;
 	if (e->in_const) {
-		elab_error(
-			e, call, E_EXPRESSION,
-			"a const is made of numbers and other consts: fn '%s' is called in a graph",
-			f->name->s);
+		elab_error(e, call, E_EXPRESSION,
+			   "a const is made of numbers and other consts: call fn '%s' in a graph "
+			   "or a fn",
+			   f->name->s);
 		return false;
 	}
 	if (!check_arity(e, f, nargs, call))

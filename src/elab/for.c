@@ -65,7 +65,7 @@ static bool for_bound(struct elab *e, struct expr x, int64_t *k)
 		return false;
 	if (known_in_run)
 		elab_error(e, v.span, E_STATEMENT,
-			   "a bound of a 'for' must be known when it is compiled, but only a run "
+			   "a bound of a 'for' must be known at compile time, but only the run "
 			   "knows this one: write loop (i in 0:n, ...)");
 	else if (v.kind == CV_INT)
 		elab_error(e, v.span, E_LITERAL, "a bound of a 'for' is an int64");

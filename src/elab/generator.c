@@ -143,7 +143,7 @@ struct cv elab_generator(struct elab *e, enum dtype t, const struct cv *dims, ui
 	}
 	bool known = is_seed(args, &seed, &negative);
 	if (known && negative) {
-		elab_error(e, args->span, E_LITERAL, "a seed is not negative");
+		elab_error(e, args->span, E_LITERAL, "a seed cannot be negative");
 		return poison(s);
 	}
 	if (known && (!ndims || spawn_count(e, dims, &count)))

@@ -51,7 +51,7 @@ static bool check_item(struct elab *e, struct cv *v)
 			return false;
 		}
 		if (is_mask(v) && !v->u.v->type.rank) {
-			elab_error(e, v->span, E_DTYPE, "a bool scalar is no index");
+			elab_error(e, v->span, E_DTYPE, "a bool scalar is not an index");
 			return false;
 		}
 		return true;

@@ -282,8 +282,8 @@ static const char *string_part(struct elab *e, const struct cv *v, uint32_t *len
 		text = arena_printf(e->cx->arena, "%lld", (long long)k);
 	else if (all_defined(e, v, 1))
 		elab_error(e, v->span, E_EXPRESSION,
-			   "a string is joined with strings and with integers that are known when "
-			   "it is compiled, but this is %s",
+			   "only strings, and integers that are known at compile time, can be "
+			   "joined to a string, but this is %s",
 			   cv_kind_name(v));
 	*len = text ? (uint32_t)strlen(text) : 0;
 	return text;

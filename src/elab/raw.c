@@ -425,7 +425,7 @@ static const struct onnx_op *ml_op(struct elab *e, const char *name, struct span
 	if (found) {
 		bool late = version < found->since;
 		elab_error(e, s, E_UNSUPPORTED,
-			   "ai.onnx.ml.%s %s version %d of its domain, this is version %d: "
+			   "ai.onnx.ml.%s %s version %d of its domain; this is version %d: "
 			   "--opset=ai.onnx.ml:%d chooses one that has it",
 			   name, late ? "needs" : "ended with", late ? found->since : found->until,
 			   version, late ? found->since : found->until);
@@ -479,12 +479,12 @@ static const struct onnx_op *find_operator(struct elab *e, const char *name, str
 	if (op && ((op->since <= opset && opset <= op->until) || e->frame->library))
 		return op;
 	if (op && opset < op->since) {
-		elab_error(e, s, E_UNSUPPORTED, "onnx.%s needs opset %d, this is opset %d",
+		elab_error(e, s, E_UNSUPPORTED, "onnx.%s needs opset %d; this is opset %d",
 			   op->name, op->since, opset);
 		return NULL;
 	}
 	if (op) {
-		elab_error(e, s, E_UNSUPPORTED, "onnx.%s ended with opset %d, this is opset %d",
+		elab_error(e, s, E_UNSUPPORTED, "onnx.%s ended with opset %d; this is opset %d",
 			   op->name, op->until, opset);
 		return NULL;
 	}

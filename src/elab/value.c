@@ -200,7 +200,7 @@ static bool put_int(struct elab *e, enum dtype t, void *dst, uint64_t magnitude,
 
 	if (is_discrete(t)) {
 		if (!dtype_holds_int(t, magnitude, negative))
-			return literal_error(e, s, t, "does not fit into");
+			return literal_error(e, s, t, "does not fit");
 		return tensor_convert(t, dst, DT_UINT64, &v, 1);
 	}
 	double d = negative ? -(double)magnitude : (double)magnitude;
@@ -217,7 +217,7 @@ static bool put_int(struct elab *e, enum dtype t, void *dst, uint64_t magnitude,
 		return true;
 	}
 	if (t == DT_FLOAT16 && magnitude >= 65520)
-		return literal_error(e, s, t, "does not fit into");
+		return literal_error(e, s, t, "does not fit");
 	return tensor_convert(t, dst, DT_FLOAT64, &d, 1);
 }
 
@@ -239,7 +239,7 @@ static double round_text(struct elab *e, enum dtype t, double v, struct span tex
 static bool put_float(struct elab *e, enum dtype t, void *dst, double v, struct span text)
 {
 	if (is_discrete(t))
-		return literal_error(e, text, t, "is no value of");
+		return literal_error(e, text, t, "is not a value of");
 	if (t == DT_FLOAT64 || t == DT_COMPLEX128) {
 		memcpy(dst, &v, 8);
 		return true;
@@ -247,7 +247,7 @@ static bool put_float(struct elab *e, enum dtype t, void *dst, double v, struct 
 	v = round_text(e, t, v, text, false);
 	float f = (float)v;
 	if (!isinf(v) && (t == DT_FLOAT16 ? fabs(v) >= 65520 : isinf(f)))
-		return literal_error(e, text, t, "does not fit into");
+		return literal_error(e, text, t, "does not fit");
 	if (t == DT_FLOAT16)
 		return tensor_convert(t, dst, DT_FLOAT64, &v, 1);
 	memcpy(dst, &f, 4);
@@ -263,18 +263,17 @@ static bool put_typed_constant(struct elab *e, const struct cv *v, enum dtype t,
 	int64_t k = 0;
 
 	if (!tensor_convert(t, dst, from, x->data, 1))
-		return literal_error(e, v->span, t, "does not fit into");
+		return literal_error(e, v->span, t, "does not fit");
 	if (!is_discrete(t))
 		return true;
 	if (is_float(from)) {
 		tensor_convert(DT_FLOAT64, &back, t, dst, 1);
-		return back == tensor_float(x, 0) ||
-		       literal_error(e, v->span, t, "does not fit into");
+		return back == tensor_float(x, 0) || literal_error(e, v->span, t, "does not fit");
 	}
 	bool neg = tensor_int(x, 0, &k) && k < 0;
 	tensor_convert(DT_UINT64, &k, from, x->data, 1);
 	return dtype_holds_int(t, neg ? 0 - (uint64_t)k : (uint64_t)k, neg) ||
-	       literal_error(e, v->span, t, "does not fit into");
+	       literal_error(e, v->span, t, "does not fit");
 }
 
 static void put_complex(struct elab *e, enum dtype t, void *dst, const struct cv *v)
@@ -301,7 +300,7 @@ static bool put_literal(struct elab *e, const struct cv *v, enum dtype t, void *
 	}
 	case CV_COMPLEX:
 		if (!is_complex(t))
-			return literal_error(e, v->span, t, "is complex, which does not fit into");
+			return literal_error(e, v->span, t, "is complex, which does not fit");
 		put_complex(e, t, dst, v);
 		return true;
 	case CV_DIM: {
@@ -522,8 +521,8 @@ static bool all_literal(const struct cv *v, int depth)
 /* Reports that v is no tensor; a string that a name stands for is reported once. */
 void report_no_tensor(struct elab *e, const struct cv *v)
 {
-	const char *instead = v->kind == CV_TUPLE ? ": a list, [...], is one"
-			      : v->kind == CV_STR ? ": what a file holds is file(\"...\")"
+	const char *instead = v->kind == CV_TUPLE ? ": write a list, [...]"
+			      : v->kind == CV_STR ? ": file(\"...\") is what a file holds"
 						  : "";
 
 	if (v->kind == CV_STR && !string_is_new(e, v->u.str))
@@ -586,7 +585,7 @@ struct value *to_value(struct elab *e, const struct cv *v, enum dtype want)
 		return NULL;
 	case CV_MULTI:
 		elab_error(e, v->span, E_ARITY,
-			   "this gives %u results where one is needed: a, b = ...", v->n);
+			   "this gives %u results, but one is needed: a, b = ...", v->n);
 		return NULL;
 	default:
 		report_no_tensor(e, v);

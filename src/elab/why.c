@@ -142,7 +142,7 @@ void why_missing(struct ctx *cx, struct diag *d, bool fns_alone)
 	if (w->untyped)
 		note(cx, d, w->untyped->name_span,
 		     "nothing calls '%s', and its header leaves ranks or properties open: a call "
-		     "says the types",
+		     "would give the types",
 		     w->untyped->name->s);
 	if (fns_alone)
 		note(cx, d, (struct span){0, 0},

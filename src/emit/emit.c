@@ -690,9 +690,7 @@ static const char *external_name(struct emit *e, const struct place_out *at)
 static void report_depth(struct ctx *cx, const struct node *n)
 {
 	error(cx, n->span, E_LIMIT,
-	      "loops and ifs stand inside each other more than %d deep, which no reader of ONNX "
-	      "files "
-	      "takes",
+	      "loops and ifs nest more than %d deep, which no reader of ONNX files takes",
 	      MAX_GRAPH_DEPTH);
 }
 

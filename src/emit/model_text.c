@@ -62,7 +62,7 @@ PRINTF(2, 3) static bool bad_model(struct dump *d, const char *fmt, ...)
 	vsnprintf(words, sizeof(words), fmt, ap);
 	va_end(ap);
 	if (!d->failed)
-		error(d->cx, (struct span){0, 0}, E_MODEL, "this is no ONNX model: %s", words);
+		error(d->cx, (struct span){0, 0}, E_MODEL, "this is not an ONNX model: %s", words);
 	d->failed = true;
 	return false;
 }

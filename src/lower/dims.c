@@ -166,7 +166,7 @@ static struct value *eval_atom(struct build *b, dim d, const struct dim_view *v,
 	if (at)
 		return size_at(b, at->v, at->axis, vec);
 	b->cse->shared->failed |= b->cse->shared->param_lost;
-	unsupported(b, "the size '%s' cannot be computed where it is needed: no input says it",
+	unsupported(b, "the size '%s' cannot be computed where it is needed: no input gives it",
 		    dim_str(b->cx, d));
 	return number(b, 0, vec);
 }

@@ -218,10 +218,9 @@ static bool illegal(struct build *b, struct node *n, enum dtype t)
 	const struct node *at = b->cse->shared->at;
 
 	if (b->target == PTGC_PORTABLE && at && at->op->draw) {
-		unsupported(b,
-			    "draws have NumPy's bits, for which the target portable lacks float64 "
-			    "and operators on uint64; let the numbers be an input of the graph, "
-			    "drawn by the program that runs the model");
+		unsupported(b, "draws have NumPy's bits, for which the target portable lacks "
+			       "float64 and operators on uint64; make the numbers an input of the "
+			       "graph, drawn by the program that runs the model");
 		return false;
 	}
 	for (uint32_t i = 0; i < n->nin + n->nout; i++) {
@@ -235,11 +234,11 @@ static bool illegal(struct build *b, struct node *n, enum dtype t)
 		return false;
 	}
 	if (b->opset < n->onnx->since)
-		unsupported(b, "the operator %s needs opset %d, this is opset %d", n->onnx->name,
+		unsupported(b, "the operator %s needs opset %d; this is opset %d", n->onnx->name,
 			    n->onnx->since, b->opset);
 	else
-		unsupported(b, "ONNX %s is not there for %s at opset %d in %s", n->onnx->name,
-			    t ? dtypes[t].name : "these types", b->opset, target_labels[b->target]);
+		unsupported(b, "%s has no operator %s for %s at opset %d", target_labels[b->target],
+			    n->onnx->name, t ? dtypes[t].name : "these types", b->opset);
 	return false;
 }
 
@@ -261,9 +260,9 @@ bool legalise(struct build *b, struct node *n, struct value **out)
 		return illegal(b, n, t);
 	if (n->as_written) {
 		unsupported(b,
-			    "a raw node stays as it is, and ONNX %s is not there for %s at opset "
-			    "%d in %s; 'ptg 1 optimise' allows other nodes",
-			    n->onnx->name, dtypes[t].name, b->opset, target_labels[b->target]);
+			    "a raw node stays as it is, and %s has no operator %s for %s at opset "
+			    "%d; 'ptg 1 optimise' allows other nodes",
+			    target_labels[b->target], n->onnx->name, dtypes[t].name, b->opset);
 		return false;
 	}
 	if (row->lower) {

@@ -110,7 +110,7 @@ static const char *check_range(struct ctx *cx, const struct attr_rule *r, const 
 			continue;
 		return arena_printf(cx->arena, "%s %.17g; %s %s",
 				    a->kind == AT_INTS || a->kind == AT_FLOATS ? "has" : "is", x,
-				    r->ort ? "ONNX Runtime wants it to be" : "it must be",
+				    r->ort ? "ONNX Runtime needs it to be" : "it must be",
 				    range_text(cx, r));
 	}
 	return NULL;
@@ -123,7 +123,7 @@ static const char *check_dtype_attr(struct ctx *cx, const struct onnx_op *op, co
 
 	if (a->kind != AT_INT || (zero && !a->u.i) || (a->u.i > 0 && a->u.i <= MAX_DATA_TYPE))
 		return NULL;
-	return arena_printf(cx->arena, "is %lld, which is no dtype of ONNX", (long long)a->u.i);
+	return arena_printf(cx->arena, "is %lld, which is not a dtype of ONNX", (long long)a->u.i);
 }
 
 const char *onnx_attr_wrong(struct ctx *cx, const struct onnx_op *op, const struct attr *a)
@@ -142,7 +142,7 @@ const char *onnx_attr_wrong(struct ctx *cx, const struct onnx_op *op, const stru
 		else if (r->kind == RULE_DTYPE)
 			why = check_dtype_attr(cx, op, a);
 		else if (r->kind == RULE_ODD && a->kind == AT_INT && a->u.i % 2 == 0)
-			why = "is even; ONNX Runtime wants it to be odd";
+			why = "is even; ONNX Runtime needs it to be odd";
 		else if (r->kind == RULE_LACKS)
 			why = "is one that ONNX Runtime does not know";
 	}

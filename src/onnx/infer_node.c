@@ -95,7 +95,7 @@ static bool bind_input(struct infer *f, uint32_t i)
 		f->bound[k] = t;
 		return true;
 	}
-	infer_error(f, E_DTYPE, "%s is %s where %s is needed, as the inputs before it have",
+	infer_error(f, E_DTYPE, "%s is %s, but it must be %s like the inputs before it",
 		    input_name(f, i), type_str(f->cx, v->type), dtypes[f->bound[k]].name);
 	return false;
 }
@@ -456,12 +456,13 @@ enum onnx_infer_result infer_ml(struct infer *f)
 		int k = type_variable(f->op, io->type);
 		uint32_t set = only ? 1u << only : f->op->constraints[k].dtypes;
 		if (!set) {
-			infer_error(f, E_UNSUPPORTED, "gives a map, of which ONNX makes no tensor");
+			infer_error(f, E_UNSUPPORTED,
+				    "gives a map, which ONNX cannot turn into a tensor");
 			return ONNX_ERROR;
 		}
 		if (t && !(set >> t & 1)) {
-			infer_error(f, E_DTYPE, "result %u, '%s', is no %s; it can be %s", i + 1,
-				    io->name, dtypes[t].name, dtype_list(f->cx, set));
+			infer_error(f, E_DTYPE, "result %u, '%s', cannot be %s; it can be %s",
+				    i + 1, io->name, dtypes[t].name, dtype_list(f->cx, set));
 			return ONNX_ERROR;
 		}
 	}

@@ -193,8 +193,8 @@ static void add_page(struct strbuf *out)
 
 	sb_printf(out,
 		  "# The ops of .ptg\n\n"
-		  "ptgc knows %u ops of PyTensor by name: it converts %u, listed by group; "
-		  "%u it [cannot](#not-supported).\n"
+		  "ptgc knows %u ops of PyTensor by name. It converts %u, listed by group; "
+		  "it [cannot](#not-supported) convert %u.\n"
 		  "Search this page for a name, or try `ptgc --ops | grep Cholesky`.\n\n",
 		  op_count, op_count - unsupported, unsupported);
 	for (uint32_t i = next_converted(0); i < op_count; i = next_converted(i + 1)) {
@@ -205,14 +205,13 @@ static void add_page(struct strbuf *out)
 		}
 	}
 	sb_str(out,
-	       "\n\nNames and meaning are PyTensor's, as `pytensor.dprint` shows them. "
-	       "`Sum{axes=None, dtype=None}(x)`: properties stand in\nbraces with their defaults; "
-	       "one without `=` must be given. `x...` is any number of arguments, `x?` may be "
-	       "left\n"
-	       "out, `x[]` is a tensor or a list of tensors. `inplace`, `inline`, `view`, "
+	       "\n\nNames and meaning are PyTensor's, as `pytensor.dprint` shows them. In "
+	       "`Sum{axes=None, dtype=None}(x)`, properties stand in\nbraces with their defaults; "
+	       "a property without `=` must be given. `x...` is any number of arguments, `x?` may "
+	       "be left\nout, `x[]` is a tensor or a list of tensors. `inplace`, `inline`, `view`, "
 	       "`as_view` and `overwrite_...` may be written too;\nthey have no effect in a model. "
-	       "What is refused of an op for some dtypes, and how exact it is: "
-	       "[coverage.md](coverage.md).\n\n"
+	       "[coverage.md](coverage.md) says which dtypes an op refuses, and how exact it "
+	       "is.\n\n"
 	       "`make doc` writes this page from src/ops/ops.def.\n");
 	group = NULL;
 	for (uint32_t i = next_converted(0), end; i < op_count; i = next_converted(end)) {

@@ -432,8 +432,7 @@ static bool report_unknown_prop(struct binder *b, const struct prop_arg *a)
 		note(b->cx, d, (struct span){0, 0},
 		     b->op->shape == sh_reduce
 			     ? "ExpandDims{axis=...}(...) puts an axis of length 1 back"
-			     : "keepdims=True is for reductions, such as Sum: %s takes no axis "
-			       "away",
+			     : "keepdims=True is for reductions, such as Sum: %s removes no axis",
 		     b->op->name);
 	else if (!near && b->sig->nprops)
 		note(b->cx, d, (struct span){0, 0}, "its properties: %s", list.s);

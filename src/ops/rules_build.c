@@ -665,8 +665,8 @@ static bool set_fft_dims(struct ctx *cx, struct node *n, uint32_t rank, bool hal
 	if (s->rank != 1 || !is_int((enum dtype)s->dtype) || !dim_is_const(cx, s->dims[0], &axes) ||
 	    axes < 1 || axes >= rank) {
 		error(cx, n->span, E_SHAPE,
-		      "%s: the lengths are a vector of integers, one an axis, got %s", n->op->name,
-		      type_str(cx, *s));
+		      "%s: the lengths must be a vector of integers, one for each axis, got %s",
+		      n->op->name, type_str(cx, *s));
 		return false;
 	}
 	dim *d = new_dims(cx, rank + 1), one = dim_const(cx, 1), two = dim_const(cx, 2);

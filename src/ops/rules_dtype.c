@@ -258,7 +258,8 @@ enum dtype ty_prop(struct ctx *cx, struct node *n)
 		return refuse_input(cx, n, bad);
 	if (!is_onnx_only(t))
 		return t;
-	error(cx, n->span, E_DTYPE, "%s: %s is no dtype of PyTensor", n->op->name, dtypes[t].name);
+	error(cx, n->span, E_DTYPE, "%s: %s is not a dtype of PyTensor", n->op->name,
+	      dtypes[t].name);
 	return DT_NONE;
 }
 

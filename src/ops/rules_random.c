@@ -364,7 +364,7 @@ bool sh_generator_to_words(struct ctx *cx, struct node *n)
 	const struct type *t = &n->in[0]->type;
 
 	if (!is_rng((enum dtype)t->dtype)) {
-		error(cx, n->span, E_DTYPE, "%s: %s is no generator", n->op->name,
+		error(cx, n->span, E_DTYPE, "%s: %s is not a generator", n->op->name,
 		      type_str(cx, *t));
 		return false;
 	}
@@ -383,7 +383,7 @@ bool sh_words_to_generator(struct ctx *cx, struct node *n)
 	dim words = dim_const(cx, is_rng(kind) ? state_words(kind) : 0);
 
 	if (!is_rng(kind)) {
-		error(cx, n->span, E_PROPERTY, "%s: %s is no dtype of generators", n->op->name,
+		error(cx, n->span, E_PROPERTY, "%s: %s is not a dtype of generators", n->op->name,
 		      dtypes[kind].name);
 		return false;
 	}

@@ -233,7 +233,7 @@ static bool keeps_no_dims(struct ctx *cx, struct node *n)
 	if (!n->op->keepdims || !prop_bool(cx, n, "keepdims"))
 		return true;
 	error(cx, n->span, E_PROPERTY,
-	      "%s: keepdims=True stands only in a call: write ExpandDims behind it",
+	      "%s: keepdims=True can only be written in a call: write ExpandDims after it",
 	      op_label(cx, n));
 	return false;
 }

@@ -365,7 +365,7 @@ static bool index_array(struct indexing *s, struct value *v, struct value *array
 	if (v->type.dtype == DT_BOOL)
 		return index_mask(s, v, array);
 	if (!is_int((enum dtype)v->type.dtype)) {
-		error(s->cx, s->n->span, E_DTYPE, "%s: indices are integers or masks, got %s",
+		error(s->cx, s->n->span, E_DTYPE, "%s: indices must be integers or masks, got %s",
 		      s->n->op->name, type_str(s->cx, v->type));
 		return false;
 	}

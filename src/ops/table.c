@@ -628,12 +628,12 @@ static bool check_generators(struct ctx *cx, struct node *n)
 		if (i < n->op->generators && t == first)
 			continue;
 		if (i < n->op->generators && n->op->generators > 1)
-			error(cx, n->span, E_DTYPE, "%s: %s and %s are no generators of one kind",
+			error(cx, n->span, E_DTYPE, "%s: %s and %s are not generators of one kind",
 			      op_label(cx, n), type_str(cx, n->in[0]->type),
 			      type_str(cx, n->in[i]->type));
 		else
 			error(cx, n->span, E_DTYPE,
-			      "%s does not take a generator (%s): draws are made of it, as in "
+			      "%s does not take a generator (%s): draws are made from it, as in "
 			      "r2, x = normal_rv(r, None, 0.0, 1.0)",
 			      op_label(cx, n), type_str(cx, n->in[i]->type));
 		return false;

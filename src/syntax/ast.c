@@ -580,7 +580,7 @@ void header_setting(struct parse *p, struct sym *key, struct sym *value, struct 
 		parse_error(p, s, E_HEADER, "optimise stands alone");
 	} else if (!value) {
 		parse_error(p, s, E_HEADER,
-			    "'%s' is no setting (known are floatX=, infix=onnx, optimise, "
+			    "'%s' is not a setting (known are floatX=, infix=onnx, optimise, "
 			    "ai.onnx.ml=)",
 			    key->s);
 	} else if (!strcmp(key->s, "floatX")) {
@@ -608,7 +608,7 @@ void header_domain(struct parse *p, struct sym *a, struct sym *b, struct sym *c,
 {
 	if (strcmp(a->s, "ai") || strcmp(b->s, "onnx") || strcmp(c->s, "ml"))
 		parse_error(p, name, E_HEADER,
-			    "a header has the version of ai.onnx.ml alone, as in ai.onnx.ml=4");
+			    "a header can set a version only for ai.onnx.ml, as in ai.onnx.ml=4");
 	else if (version < 1 || version > MAX_ML_OPSET)
 		parse_error(p, at, E_HEADER, "versions 1 to %d of ai.onnx.ml are known, not %llu",
 			    MAX_ML_OPSET, (unsigned long long)version);

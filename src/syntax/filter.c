@@ -39,8 +39,8 @@ static struct span bracket_span(const struct bracket *b)
 static void blame_brace(struct parse *p, uint32_t at)
 {
 	parse_error(p, (struct span){at, at + 1}, E_BRACE,
-		    "a blank is missing before '{': touching the name it opens properties, not a "
-		    "block");
+		    "a blank is missing before '{': a '{' that touches the name opens properties, "
+		    "not a block");
 }
 
 /* Was a mistake inside the bracket reported? It may be why the bracket is not closed. */
@@ -380,7 +380,8 @@ static bool open_brace(struct parse *p, struct token *t)
 
 	if ((!p->head || out_of_place) && is_apart_from_name(p, t)) {
 		parse_error(p, t->span, E_BRACE,
-			    "a blank before '{': properties touch the name of their op or fn");
+			    "there must be no blank before '{': properties touch the name of their "
+			    "op or fn");
 		p->told = t->span.begin;
 		out_of_place = true;
 	}

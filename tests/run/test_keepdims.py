@@ -111,5 +111,5 @@ def test_no_node_is_added(op, opset):
 
 
 def test_not_within_another_op():
-    with pytest.raises(AssertionError, match="PTG0502.*keepdims=True stands only in a call|keepdims=True stands only in a call"):
+    with pytest.raises(AssertionError, match="PTG0502.*keepdims=True can only be written in a call|keepdims=True can only be written in a call"):
         ptg.compile('graph g(x: float64[n, m]) -> (y) { y = Blockwise{Sum{axis=0, keepdims=True}, "(m)->(k)"}(x) }')

@@ -62,7 +62,7 @@ def check_and_load(model, load=True):
 def asked_for(said):
     """The opset that the messages ask for: they must be about raw nodes."""
     errors = re.findall(r"error: .*", said)
-    asked = [re.search(r"error: onnx\.\w+ needs opset (\d+), this is opset \d+ \[PTG0503\]", e) for e in errors]
+    asked = [re.search(r"error: onnx\.\w+ needs opset (\d+); this is opset \d+ \[PTG0503\]", e) for e in errors]
     assert errors and all(asked), said
     return max(int(a[1]) for a in asked)
 

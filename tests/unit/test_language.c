@@ -231,7 +231,7 @@ static void test_options_of_c(void **state)
 		opt.header_name = i == 7 ? "m.h" : NULL;
 		struct ptgc_result *r = ptgc_compile(text, sizeof(text) - 1, &opt);
 		assert_int_equal(ptgc_status(r), i < 6 ? PTGC_FAILED : PTGC_OK);
-		assert_int_equal(strstr(ptgc_messages(r, false), "is of ONNX models") != NULL,
+		assert_int_equal(strstr(ptgc_messages(r, false), "is for ONNX models") != NULL,
 				 i < 6);
 		ptgc_free(r);
 	}

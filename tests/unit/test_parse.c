@@ -313,7 +313,7 @@ static void test_brackets(void **state)
 	check_error("graph g(x) -> (y) {\n y = x", 1,
 		    "t.ptg:1:19: error: this '{' is never closed");
 	check_body_error("  y = Op {axis=0}(x)\n  z = +", 2,
-			 "t.ptg:2:10: error: a blank before '{'");
+			 "t.ptg:2:10: error: there must be no blank before '{'");
 	check_body_error("  y = if c{\n  y = 1\n  z = 2\n  }\n  z = +", 2,
 			 "t.ptg:2:11: error: a blank is missing before '{'");
 	check_body_error("  y = if c{ y = 1 }\n  else { y = 2 }\n  z = +", 2,

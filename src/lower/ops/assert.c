@@ -14,7 +14,7 @@ static struct value *all_conditions(struct build *b, struct node *n)
 		if (!c->data || !c->data->count)
 			all = all ? emit_(b, ONNX_And, all, c) : c;
 		else if (tensor_float(c->data, 0) == 0)
-			raises(b, "the condition is false on every run");
+			raises(b, "the condition is false in every run");
 	}
 	return all;
 }

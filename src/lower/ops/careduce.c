@@ -104,7 +104,7 @@ bool lower_careduce(struct build *b, struct node *n)
 	if (bits && op == &op_table[OP_Xor])
 		return odd_bools(b, n);
 	if (!whole) {
-		unsupported(b, "reductions by this op are not done");
+		unsupported(b, "reductions by this op are not converted");
 		return false;
 	}
 	if (whole == &op_table[OP_Max] || whole == &op_table[OP_Min]) {

@@ -257,7 +257,7 @@ static bool raises_of_pow(struct build *b, struct node *n)
 			return false;
 	if (!e || dtypes[t.dtype].kind != KIND_INT || smallest(e) >= 0)
 		return false;
-	raises(b, "integers to negative integer powers are not allowed, as the exponent %lld",
+	raises(b, "integers to negative integer powers are not allowed: the exponent is %lld",
 	       (long long)smallest(e));
 	return true;
 }

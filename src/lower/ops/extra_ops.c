@@ -88,11 +88,11 @@ bool lower_cumop(struct build *b, struct node *n)
 	uint32_t axis = prop_axis(b->cx, n, "axis");
 
 	if (is_discrete(t) && t != DT_INT64 && t != DT_UINT64) {
-		unsupported(b,
-			    "PyTensor's type says %s, but it computes %s: write "
-			    "Cast{%s}(x) in it",
-			    dtypes[t].name, dtypes[t].kind == KIND_UINT ? "uint64" : "int64",
-			    dtypes[t].kind == KIND_UINT ? "uint64" : "int64");
+		unsupported(
+			b,
+			"PyTensor's type says %s, but it computes %s: write Cast{%s}(x) inside it",
+			dtypes[t].name, dtypes[t].kind == KIND_UINT ? "uint64" : "int64",
+			dtypes[t].kind == KIND_UINT ? "uint64" : "int64");
 		return false;
 	}
 	/* ONNX Runtime computes float16 in float32 and rounds at the end, NumPy rounds each step */
