@@ -1,0 +1,70 @@
+"""Draws of vectors of different parameters, in NumPy's order on one stream: the numbers of NumPy's Generator, and the
+same generator left behind, where kinds of parameters that read other numbers of words follow one another."""
+import os
+
+import numpy as np
+import pytest
+
+import ptg
+import test_random_words
+from ptgc import _lib
+from ptgc.native import MODEL, load_model
+
+ROUNDS = int(os.environ.get("PTGC_ROUNDS", 12))
+LENGTHS = 0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64, 100, 500
+
+
+def mixed(*kinds):
+    """Each parameter of one of the kinds: numbers, or ranges that it is drawn from"""
+    def parameters(g, n):
+        each = [g.uniform(*k, n) if isinstance(k, tuple) else np.full(n, float(k)) for k in kinds]
+        return np.choose(g.integers(len(kinds), size=n), each)
+
+    return parameters
+
+
+SHAPES = mixed((0.01, 1), (1, 9), 1, (10, 1e5))
+
+# name: (op, its parameters, NumPy's draw, how far off draws may be in relation to their size)
+DRAWS = {
+    "gamma": ("gamma_rv", [mixed((0.01, 1), (1, 9), 1, 0, (10, 1e5)), mixed((0.5, 2))], np.random.Generator.gamma, 1e-15),
+    "gamma near 1": ("gamma_rv", [mixed((1.0001, 1.3)), mixed(1)], np.random.Generator.gamma, 1e-15),
+    "beta": ("beta_rv", [mixed((0.01, 1), (1, 9), 1, 1e-104, 1e-3), mixed((0.01, 1), (1, 9), 1, 1e-104)],
+             np.random.Generator.beta, 1e-14),
+    "t": ("t_rv", [mixed((0.1, 2), (1, 90), 2), mixed(0), mixed(1)], lambda g, df, loc, scale: g.standard_t(df), 1e-14),
+    "vonmises": ("vonmises_rv", [mixed(0), mixed((0.01, 2), (1, 90), 0, 1e7)], np.random.Generator.vonmises, 1e-4),
+    "poisson": ("poisson_rv", [mixed((0, 1), (0, 10), (10, 90), 0, (10, 8e7))], np.random.Generator.poisson, 0),
+    "small poisson": ("poisson_rv", [mixed((0, 1), (0, 10), 0)], np.random.Generator.poisson, 0),
+    "large poisson": ("poisson_rv", [mixed((10, 20), (10, 8e7))], np.random.Generator.poisson, 0),
+    "huge poisson": ("poisson_rv", [mixed((10, 20), (10, 1e18))], np.random.Generator.poisson, 0),
+    "mostly huge poisson": ("poisson_rv", [mixed((0, 20), (10, 1e18), (0, 20), 3, (0, 20))], np.random.Generator.poisson, 0),
+}  # fmt: skip
+
+
+def text_of(op, arguments):
+    names = [f"a{k}" for k in range(len(arguments))]
+    header = ", ".join(f"{name}: {v.dtype}[n]" for name, v in zip(names, arguments))
+    return f"graph g(r: rng, {header}) -> (next: rng, x) {{\n  next, x = {op}(r, None, {', '.join(names)})\n}}"
+
+
+def on_onnx_runtime(text):
+    return lambda *values: ptg.run(text, *values)
+
+
+def in_c(text):
+    made = _lib.compile_text(text, code=True, model_name=MODEL, flags=["Wno-unused", "fentry"])
+    return load_model(made.model, ("-O1",)).run
+
+
+@pytest.mark.parametrize("make", [on_onnx_runtime, in_c])
+@pytest.mark.parametrize("name", DRAWS)
+def test_draws_of_vectors(name, make):
+    op, parameters, numpys, off = DRAWS[name]
+    g = np.random.default_rng(5)
+    run = make(text_of(op, [p(g, 1) for p in parameters]))
+    for k in range(ROUNDS):
+        arguments = [p(g, LENGTHS[-k % len(LENGTHS)]) for p in parameters]
+        r = np.random.default_rng(int(g.integers(1 << 40)))
+        words, x = run(test_random_words.vector(r.bit_generator), *arguments)
+        np.testing.assert_allclose(x, numpys(r, *arguments), rtol=off, atol=0)
+        np.testing.assert_array_equal(words, test_random_words.vector(r.bit_generator))
