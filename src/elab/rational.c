@@ -10,11 +10,7 @@
 #include <string.h>
 
 #include "elab/internal.h"
-
-#define FEW      2048 /* elements of a value for which its two polynomials are computed at once */
-#define VERY_FEW 1024 /* of all values together, for which the polynomials of all are */
-#define POWERS   256  /* that take no longer than Horner's rule */
-#define LONG     4    /* coefficients: fewer take no longer by Horner's rule */
+#include "target/target.h"
 
 struct rational {
 	struct elab *e;
@@ -31,17 +27,18 @@ static struct value *binary(struct rational *r, enum onnx_id op, struct value *a
 	return append_onnx(r->e, op, (struct value *[]){a, b}, 2, NULL, r->span);
 }
 
-/* The number of elements of x, or about that; INT64_MAX: more than FEW, or not known */
+/* The number of elements of x, or about that; INT64_MAX: more than SIZE_POLYNOMIALS, or not known
+ */
 static int64_t count_of(const struct rational *r, const struct value *x)
 {
 	int64_t count = 1;
 
 	for (uint32_t i = 0; i < x->type.rank; i++) {
 		int64_t length = dim_expected(r->e->cx, x->type.dims[i], INT64_MAX);
-		if (length > FEW)
+		if (length > SIZE_POLYNOMIALS)
 			return INT64_MAX;
 		count *= length;
-		if (count > FEW)
+		if (count > SIZE_POLYNOMIALS)
 			return INT64_MAX;
 	}
 	return x->type.rank + 2 <= MAX_RANK ? count : INT64_MAX;
@@ -180,7 +177,7 @@ static struct value *at_once(struct rational *r, const struct triple *of, uint32
 		int64_t k = of[i % n].part[i / n]->shape[0];
 		length = k > length ? k : length;
 	}
-	if (length >= LONG && count * n * length <= POWERS && rank + 1 < MAX_RANK)
+	if (length >= SIZE_HORNER && count * n * length <= SIZE_POWERS && rank + 1 < MAX_RANK)
 		y = by_powers(r, of, n, x, length);
 	for (int64_t power = y ? 0 : length; power--;) {
 		for (uint32_t i = 0; i < 2 * n; i++)
@@ -200,8 +197,8 @@ static bool all_at_once(struct rational *r, struct value **out)
 	for (uint32_t i = 0; i < r->n; i++) {
 		const struct type *t = &r->of[i].x->type, *first = &r->of[0].x->type;
 		int64_t count = count_of(r, r->of[i].x);
-		if (count > FEW || (total += count) > VERY_FEW || t->rank != first->rank ||
-		    t->dtype != first->dtype)
+		if (count > SIZE_POLYNOMIALS || (total += count) > SIZE_ALL_POLYNOMIALS ||
+		    t->rank != first->rank || t->dtype != first->dtype)
 			return false;
 		for (uint32_t k = 0; k < t->rank; k++)
 			if (!dim_eq(r->e->cx, t->dims[k], first->dims[k]))
@@ -221,7 +218,7 @@ static struct value *alone(struct rational *r, struct triple *t)
 {
 	struct value *p;
 
-	if (t->part[1]->count > 1 && count_of(r, t->x) <= FEW)
+	if (t->part[1]->count > 1 && count_of(r, t->x) <= SIZE_POLYNOMIALS)
 		return at_once(r, t, 1, t->x);
 	p = horner(r, t->x, t->part[0]);
 	if (t->part[1]->count == 1 && coefficient(t->part[1], 0) == 1)

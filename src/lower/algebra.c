@@ -14,9 +14,8 @@
 #define JOINED_MIN 0x1p-30
 #define JOINED_MAX 0x1p+30
 
-#define MAX_SUMS     16
-#define MAX_PICKS    4   /* nodes that pick elements, one behind the other */
-#define COSTLY_ARRAY 512 /* elements: to add one number to each takes as long as two nodes */
+#define MAX_SUMS  16
+#define MAX_PICKS 4 /* nodes that pick elements, one behind the other */
 
 /* Is v one finite number, with no more axes than x? */
 static bool is_number_beside(const struct value *v, const struct value *x, double *k)
@@ -468,7 +467,7 @@ static struct value *sum_without_term(struct build *b, const struct value *v, co
 		size *= (double)dim_expected(b->cx, v->type.dims[i], OPEN_LENGTH);
 	for (uint32_t i = 0; i < 2; i++) {
 		struct value *x = v->def->in[i], *u = v->def->in[1 - i], *sum = NULL;
-		bool few = u->data || size < COSTLY_ARRAY;
+		bool few = u->data || size < SIZE_ADDED_NUMBER;
 		if (is_weight(u) || (u->data && u->data->count == 1) || !is_rounded(x) ||
 		    !same_dims(b->cx, x->type, v->type) ||
 		    (!b->cx->opt.large_terms && !adds_magnitudes(op, x, u)))

@@ -9,8 +9,6 @@
 #include "ort/ort.h"
 #include "rewrite/rewrite.h"
 
-#define LEAST 16 /* elements: so many runs take as long as half of a node */
-
 struct columns {
 	struct ctx *cx;
 	struct value **of; /* by value id: the number of a higher rank that was made of it last */
@@ -24,9 +22,9 @@ static bool is_column(struct ctx *cx, const struct type *t)
 
 	if (t->rank < 2 || !dim_is(cx, t->dims[t->rank - 1], 1))
 		return false;
-	for (uint32_t i = 0; i < t->rank && size && size < LEAST; i++)
-		size *= !dim_is_const(cx, t->dims[i], &k) || k > LEAST ? LEAST : k;
-	return size >= LEAST;
+	for (uint32_t i = 0; i < t->rank && size && size < SIZE_COLUMN; i++)
+		size *= !dim_is_const(cx, t->dims[i], &k) || k > SIZE_COLUMN ? SIZE_COLUMN : k;
+	return size >= SIZE_COLUMN;
 }
 
 static bool is_number(const struct value *v)

@@ -17,7 +17,6 @@
 #include "rewrite/rewrite.h"
 #include "target/target.h"
 
-#define LEAST  16 /* points: fewer are not worth it */
 #define ROUNDS 6  /* of looking for nodes that had better change sides */
 #define MAX_IN 32 /* operands of a node that takes part */
 
@@ -343,7 +342,7 @@ static bool find_points(struct graph_layouts *p, const struct block *b)
 		if (!t->rank || dim_is_const(p->l.cx, t->dims[0], &k))
 			continue;
 		p->l.points = t->dims[0];
-		return dim_expected(p->l.cx, t->dims[0], 0) >= LEAST;
+		return dim_expected(p->l.cx, t->dims[0], 0) >= SIZE_BATCH;
 	}
 	return false;
 }

@@ -14,11 +14,6 @@
 
 enum reads { READ_NOT, READ_BY_SUMS, READ };
 
-#define SHORT  8  /* elements of a last axis that is short */
-#define ROW    64 /* elements behind axis 0, at most */
-#define POINTS 16 /* along axis 0, at least */
-#define STEPS  4  /* fewer are not worth the Transposes */
-
 /* ---- can the body be batch-last? ---- */
 
 static bool is_short(struct layouts *l, const struct type *t)
@@ -27,9 +22,10 @@ static bool is_short(struct layouts *l, const struct type *t)
 
 	if (t->rank < 2 || !dim_eq(l->cx, t->dims[0], l->points))
 		return false;
-	for (uint32_t i = 1; i < t->rank && n <= ROW; i++)
-		n = dim_is_const(l->cx, t->dims[i], &k) && k <= ROW ? n * k : ROW + 1;
-	return n > 1 && n <= ROW && k <= SHORT;
+	for (uint32_t i = 1; i < t->rank && n <= SIZE_BATCH_ROW; i++)
+		n = dim_is_const(l->cx, t->dims[i], &k) && k <= SIZE_BATCH_ROW ? n * k
+									       : SIZE_BATCH_ROW + 1;
+	return n > 1 && n <= SIZE_BATCH_ROW && k <= SIZE_SHORT_AXIS;
 }
 
 /* Does n go row by row along short axes? */
@@ -57,7 +53,7 @@ static bool find_points(struct layouts *l, uint32_t states)
 			continue;
 		l->points = t.dims[0];
 		if (is_short(l, &t))
-			return dim_expected(l->cx, l->points, POINTS) >= POINTS;
+			return dim_expected(l->cx, l->points, SIZE_BATCH) >= SIZE_BATCH;
 	}
 	return false;
 }
@@ -104,7 +100,7 @@ static bool is_such_scan(struct layouts *l, const struct node *n, uint32_t *stat
 	*states = n->nin - (uint32_t)count->u.i;
 	const struct type *t = &n->in[*states]->type;
 	return !l->body.block->checks.len &&
-	       !(dim_is_const(l->cx, t->dims[0], &steps) && steps < STEPS) &&
+	       !(dim_is_const(l->cx, t->dims[0], &steps) && steps < SIZE_BATCH_STEPS) &&
 	       find_points(l, *states) && find_layouts(l, *states);
 }
 

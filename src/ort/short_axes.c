@@ -14,11 +14,6 @@
 #include "ort/ort.h"
 #include "rewrite/rewrite.h"
 
-#define SHORT       8    /* elements of a last axis that is short */
-#define LONG        16   /* elements along which a sum is worth a Transpose */
-#define LARGE_ARRAY 2000 /* elements of an array: of fewer, more nodes take as long */
-#define BLOCKS      32   /* [k, n] of floats, in which sums along k are worth it: 0.1 us each */
-
 static void swap_last(int64_t *perm, uint32_t rank)
 {
 	for (uint32_t i = 0; i < rank; i++)
@@ -53,7 +48,7 @@ static bool has_short_rows(struct ctx *cx, const struct value *v)
 
 	return v->type.rank > 1 && wide &&
 	       dim_is_const(cx, v->type.dims[v->type.rank - 1], &last) && last > 1 &&
-	       last <= SHORT && assumed_size(cx, v) >= LARGE_ARRAY;
+	       last <= SIZE_SHORT_AXIS && assumed_size(cx, v) >= SIZE_TRANSPOSED;
 }
 
 /* Pad with numbers behind or before the elements of the last axis alone */
@@ -87,12 +82,12 @@ static bool sums_are_slow(struct ctx *cx, const struct value *x)
 	int64_t length, last, wide = dtypes[x->type.dtype].size >= 4;
 
 	if (rank < 2 || !wide || !dim_is_const(cx, x->type.dims[rank - 1], &last) || last < 2 ||
-	    last > SHORT)
+	    last > SIZE_SHORT_AXIS)
 		return false;
-	if (!dim_is_const(cx, x->type.dims[rank - 2], &length) || length >= LONG)
-		return assumed_size(cx, x) >= LARGE_ARRAY;
+	if (!dim_is_const(cx, x->type.dims[rank - 2], &length) || length >= SIZE_SUMMED_AXIS)
+		return assumed_size(cx, x) >= SIZE_TRANSPOSED;
 	return is_float((enum dtype)x->type.dtype) && length > 1 &&
-	       assumed_size(cx, x) >= BLOCKS * length * last;
+	       assumed_size(cx, x) >= SIZE_SUMMED_BLOCKS * length * last;
 }
 
 /* ReduceSum along the axis before a short last one */
@@ -127,9 +122,9 @@ static void transpose_gather(struct build *b, struct node *n)
 	/* of what is open along both axes, as in the library's loops, there may be little */
 	if (last < 1 || (axis != last && axis != -1) || n->in[1]->type.rank != 1 ||
 	    !dim_is_const(cx, n->out[0]->type.dims[last], &k) || dtypes[x->type.dtype].size < 4 ||
-	    assumed_size(cx, n->out[0]) < LARGE_ARRAY ||
+	    assumed_size(cx, n->out[0]) < SIZE_TRANSPOSED ||
 	    assumed_size(cx, n->out[0]) < assumed_size(cx, x) ||
-	    dim_expected(cx, x->type.dims[last - 1], OPEN_LENGTH) < LONG)
+	    dim_expected(cx, x->type.dims[last - 1], OPEN_LENGTH) < SIZE_SUMMED_AXIS)
 		return;
 	x = transposed(b, x);
 	attr_int(b, "axis", last - 1);

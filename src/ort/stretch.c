@@ -4,17 +4,13 @@
  * 1] has 3,840 runs of 3 elements and takes 27 us, where operands of one shape take 2. In: a graph
  * of ONNX nodes, after all rewrites. Out: the same, in which operands are stretched first, so that
  * runs become long: by Concat for up to 4 copies (2 us for 2 copies along the innermost axis, 4 for
- * 3, 7 for 4; Expand would take 50), by Expand for more copies of several elements (2 us). The
- * sizes below are where the times cross: these depend on how axes lie, which cost_of() knows not.
+ * 3, 7 for 4; Expand would take 50), by Expand for more copies of several elements (2 us).
+ * target/costs_sizes.def has the sizes where the times cross.
  */
 #include "graph/uses.h"
 #include "lower/build.h"
 #include "ort/ort.h"
 
-#define LONG_RUN   16  /* elements: longer ones cost little more than their elements */
-#define MAX_COPIES 4   /* with more, Concat takes as long as the runs */
-#define MIN_EXPAND 8   /* copies: Expand takes as long as the runs for fewer */
-#define MANY_RUNS  500 /* fewer cost no more than one more node */
 #define MAX_IN     3
 #define MAX_ROUNDS 4
 
@@ -97,7 +93,7 @@ int64_t assumed_size(struct ctx *cx, const struct value *v)
 
 static bool has_kernel(struct ctx *cx, enum onnx_id op, enum dtype t, uint32_t nin)
 {
-	enum dtype in[MAX_COPIES] = {t, op == ONNX_Expand ? DT_INT64 : t, t, t};
+	enum dtype in[SIZE_CONCAT_COPIES] = {t, op == ONNX_Expand ? DT_INT64 : t, t, t};
 
 	return kernel_exists(cx, onnx_find(op, cx->opt.opset), in, nin, &t, 1);
 }
@@ -135,7 +131,7 @@ static struct value *stretched(struct stretch *s, struct build *b, const struct 
 		return at->to;
 	*at = (struct stretched){.first = g->first, .end = g->end};
 	if (copies) {
-		struct value *in[MAX_COPIES] = {v, v, v, v};
+		struct value *in[SIZE_CONCAT_COPIES] = {v, v, v, v};
 		attr_int(b, "axis", rank - 1u - g->first);
 		return at->to = emit(b, op, in, nin);
 	}
@@ -152,7 +148,8 @@ static bool has_short_runs(struct ctx *cx, const struct node *n, struct group *g
 			   struct group *next)
 {
 	return n->out[0]->type.rank > 1 && find_group(cx, n, 0, g) && g->length &&
-	       g->length < LONG_RUN && assumed_size(cx, n->out[0]) / g->length >= MANY_RUNS &&
+	       g->length < SIZE_LONG_RUN &&
+	       assumed_size(cx, n->out[0]) / g->length >= SIZE_MANY_RUNS &&
 	       find_group(cx, n, g->end, next);
 }
 
@@ -203,12 +200,12 @@ static bool lengthen(struct stretch *s, struct build *b, struct node *n)
 	if (open)
 		return stretch_to_whole(s, b, n, ones);
 	trim_to_known(cx, n, &next);
-	if (innermost && next.ones && next.length < MIN_EXPAND)
+	if (innermost && next.ones && next.length < SIZE_EXPAND_COPIES)
 		return false; /* an outer product: two Concats take as long as the runs */
 	if (!innermost)
 		g = next;
-	bool copies = g.length <= MAX_COPIES && g.length == behind(cx, n->out[0], g.first);
-	if (g.first == g.end || (!copies && (innermost || g.length < MIN_EXPAND)))
+	bool copies = g.length <= SIZE_CONCAT_COPIES && g.length == behind(cx, n->out[0], g.first);
+	if (g.first == g.end || (!copies && (innermost || g.length < SIZE_EXPAND_COPIES)))
 		return false;
 	for (uint32_t j = 0; j < n->nin; j++) {
 		bool one = g.ones >> j & 1;

@@ -14,8 +14,6 @@
 #include "rewrite/loop_linear.h"
 #include "target/target.h"
 
-#define MIN_STEPS 8  /* fewer do not pay for what is computed before the loop */
-#define MIN_NODES 5  /* of the body */
 #define OPEN_SIZE 64 /* elements of a state of unknown size, as is taken */
 
 enum form { CONSTANT, LINEAR, OTHER }; /* in the states */
@@ -377,10 +375,11 @@ bool is_linear(struct linear *l)
 
 	if (!l->f->scan || l->f->checked || !l->m->cx->opt.reassociate ||
 	    !flag_is_on(l->m->cx, FLAG_LINEAR) ||
-	    (dim_is_const(l->m->cx, l->f->trips, &steps) && steps < MIN_STEPS) || !find_states(l))
+	    (dim_is_const(l->m->cx, l->f->trips, &steps) && steps < SIZE_LINEAR_STEPS) ||
+	    !find_states(l))
 		return false;
 	nodes = find_forms(l);
-	if (!are_linear(l) && (nodes + c->needed.len <= MIN_NODES || !is_product(l)))
+	if (!are_linear(l) && (nodes + c->needed.len <= SIZE_LINEAR_NODES || !is_product(l)))
 		return false;
 	for (uint32_t j = 0; j < l->n; j++)
 		value_info(l->m, l->next[j])->leads_on = true;
@@ -409,5 +408,5 @@ bool is_linear(struct linear *l)
 	if (l->by_rounds || (l->forgets && l->each))
 		return true;
 	l->each = l->each && l->width > 1;
-	return l->width <= MAX_STATE && (l->forgets || nodes + c->needed.len >= MIN_NODES);
+	return l->width <= MAX_STATE && (l->forgets || nodes + c->needed.len >= SIZE_LINEAR_NODES);
 }

@@ -13,9 +13,6 @@
 
 #include "rewrite/loops.h"
 
-#define MAX_WIDTH 4  /* elements of the state: a round takes w times as long as all steps */
-#define MIN_STEPS 16 /* fewer take no longer than rounds */
-
 struct logsum {
 	struct loop_exit *c;
 	struct loop_pass *m;
@@ -136,7 +133,7 @@ static bool is_logsum(struct logsum *l)
 
 	if (!l->f->scan || l->f->checked || !cx->opt.associative || !cx->opt.reassociate ||
 	    !flag_is_on(cx, FLAG_LINEAR) || !dim_is_const(cx, l->f->trips, &l->steps) ||
-	    l->steps < MIN_STEPS)
+	    l->steps < SIZE_LOGSUM_STEPS)
 		return false;
 	for (uint32_t j = 0; j < c->nstates; j++) {
 		if (c->term[j][0])
@@ -151,8 +148,8 @@ static bool is_logsum(struct logsum *l)
 		return false;
 	l->t = (enum dtype)l->state->type.dtype;
 	l->width = element_count(cx, &l->state->type);
-	if ((l->t != DT_FLOAT32 && l->t != DT_FLOAT64) || l->width < 2 || l->width > MAX_WIDTH ||
-	    !is_own(l, l->next) || !find_form(l))
+	if ((l->t != DT_FLOAT32 && l->t != DT_FLOAT64) || l->width < 2 ||
+	    l->width > SIZE_LOGSUM_WIDTH || !is_own(l, l->next) || !find_form(l))
 		return false;
 	row = is_row_of(l->m, l->f, l->d) || (l->v && is_row_of(l->m, l->f, l->v));
 	for (uint32_t k = 0; k < c->needed.len; k++) {

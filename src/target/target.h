@@ -59,6 +59,11 @@ double cost_of_any(enum onnx_id op, enum dtype t, int64_t elements);
 /* Kernels of operators on elements go run by run, a run being a stretch of elements in which no
  * operand is repeated: what each takes, its elements apart */
 double cost_of_run(enum dtype t);
+/* Sizes at which one form gets faster than another: the rows of costs_sizes.def */
+enum {
+#define SIZE(name, number) SIZE_##name = number,
+#include "target/costs_sizes.def"
+};
 /* How arrays lie: the rows of costs_layout.def */
 extern const struct layout_costs {
 #define LAYOUT(field, ...) double field;

@@ -15,14 +15,14 @@
 #include <string.h>
 
 #include "ops/rules.h"
+#include "target/target.h"
 #include "typed/typed.h"
 
-#define MAX_TERMS           8         /* of a condition */
-#define MAX_INSIDE          4         /* ops between a choice and one in it */
-#define MAX_CHAIN           16        /* choices one behind the other */
-#define MAX_MASK            (1 << 20) /* elements */
-#define MAX_ALL             (1 << 24) /* elements of masks that are looked at for all nodes together */
-#define COSTLY_EXPONENTIALS 16 /* elements for which other ops are cheaper than an exponential */
+#define MAX_TERMS  8         /* of a condition */
+#define MAX_INSIDE 4         /* ops between a choice and one in it */
+#define MAX_CHAIN  16        /* choices one behind the other */
+#define MAX_MASK   (1 << 20) /* elements */
+#define MAX_ALL    (1 << 24) /* elements of masks that are looked at for all nodes together */
 
 struct choices {
 	struct ctx *cx;
@@ -459,11 +459,11 @@ static bool has_many(struct ctx *cx, const struct value *v)
 {
 	int64_t k, n = 1;
 
-	for (uint32_t i = 0; i < v->type.rank && n < COSTLY_EXPONENTIALS; i++)
+	for (uint32_t i = 0; i < v->type.rank && n < SIZE_EXPONENTIALS; i++)
 		n *= !dim_is_const(cx, v->type.dims[i], &k) ? 1
-		     : k < COSTLY_EXPONENTIALS              ? k
-							    : COSTLY_EXPONENTIALS;
-	return n >= COSTLY_EXPONENTIALS;
+		     : k < SIZE_EXPONENTIALS                ? k
+							    : SIZE_EXPONENTIALS;
+	return n >= SIZE_EXPONENTIALS;
 }
 
 /* 1 / (1 + e) where x is positive, else e / (1 + e) */

@@ -18,13 +18,12 @@
 
 #include "elab/elab.h"
 #include "ops/rules.h"
+#include "target/target.h"
 #include "typed/typed.h"
 
-#define LARGEST       4096 /* elements of an argument: a larger one gains little by the copy */
-#define MAX_DIM_TERMS 200  /* lowering follows no longer expressions */
-#define MIN_WEIGHT    16   /* nodes of an op that is worth the look */
-#define MAX_ROWS      8    /* of matrices of a pair: of larger ones numbers count, not nodes */
-#define MAX_VIEWS     4    /* of an argument, one behind the other, that are looked through */
+#define MAX_DIM_TERMS 200 /* lowering follows no longer expressions */
+#define MIN_WEIGHT    16  /* nodes of an op that is worth the look */
+#define MAX_VIEWS     4   /* of an argument, one behind the other, that are looked through */
 
 /* What is known of a value. level is that of round `round`. */
 struct mark {
@@ -87,7 +86,7 @@ static bool is_half_of_pair(struct share *s, const struct node *n)
 		if (n->in[i])
 			return false;
 	return t->rank == 2 && dim_is_const(s->cx, t->dims[0], &rows) && rows >= 1 &&
-	       rows <= MAX_ROWS && dim_eq(s->cx, t->dims[0], t->dims[1]) &&
+	       rows <= SIZE_PAIRED_ROWS && dim_eq(s->cx, t->dims[0], t->dims[1]) &&
 	       prop_bool(s->cx, n, "lower");
 }
 
@@ -129,10 +128,10 @@ static int64_t small_size(struct share *s, const struct type *t)
 	int64_t size = 1, length;
 
 	for (uint32_t i = 0; i < t->rank; i++) {
-		if (!dim_is_const(s->cx, t->dims[i], &length) || length > LARGEST)
+		if (!dim_is_const(s->cx, t->dims[i], &length) || length > SIZE_JOINED)
 			return 0;
 		size *= length;
-		if (size > LARGEST)
+		if (size > SIZE_JOINED)
 			return 0;
 	}
 	return size;

@@ -15,11 +15,6 @@
  *   broadcast; if a leading dim is 0, the run fails.
  */
 
-/* A float64 product with a transposed matrix is slower than one with a column from here on. */
-#define MAX_TRANSPOSED (1 << 15)
-/* Mul and ReduceSum are faster than the MatMul of two vectors from here on. */
-#define MIN_SUMMED 100
-
 /* Is v @ transpose(x) the faster form of x @ v, and right? It takes one node less at a run. */
 static bool may_transpose(struct build *b, const struct type *x)
 {
@@ -30,7 +25,7 @@ static bool may_transpose(struct build *b, const struct type *x)
 			return false;
 		count *= n;
 	}
-	return x->rank == 2 && (x->dtype != DT_FLOAT64 || count <= MAX_TRANSPOSED);
+	return x->rank == 2 && (x->dtype != DT_FLOAT64 || count <= SIZE_TRANSPOSED_FACTOR);
 }
 
 static bool repeats_left(struct build *b, const struct type *x, const struct type *y)
@@ -125,7 +120,7 @@ static struct value *by_vector(struct build *b, struct value *x, struct value *y
 	}
 	/* lengths that may differ are compared by MatMul */
 	dim_is_const(b->cx, x->type.dims[0], &n);
-	if (n < MIN_SUMMED || x->type.dims[0] != y->type.dims[0])
+	if (n < SIZE_SUMMED_PRODUCT || x->type.dims[0] != y->type.dims[0])
 		return emit_(b, ONNX_MatMul, x, y);
 	return reduce(b, ONNX_ReduceSum, emit_(b, ONNX_Mul, x, y), (int[]){0}, 1, false);
 }
