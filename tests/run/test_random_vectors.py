@@ -23,7 +23,9 @@ def mixed(*kinds):
     return parameters
 
 
-SHAPES = mixed((0.01, 1), (1, 9), 1, (10, 1e5))
+def trials(*kinds):
+    return lambda g, n: mixed(*kinds)(g, n).astype("int64")
+
 
 # name: (op, its parameters, NumPy's draw, how far off draws may be in relation to their size)
 DRAWS = {
@@ -38,6 +40,11 @@ DRAWS = {
     "large poisson": ("poisson_rv", [mixed((10, 20), (10, 8e7))], np.random.Generator.poisson, 0),
     "huge poisson": ("poisson_rv", [mixed((10, 20), (10, 1e18))], np.random.Generator.poisson, 0),
     "mostly huge poisson": ("poisson_rv", [mixed((0, 20), (10, 1e18), (0, 20), 3, (0, 20))], np.random.Generator.poisson, 0),
+    "binomial": ("binomial_rv", [trials((0, 20), (20, 200), (2, 1e6)), mixed((0, 1), (0, 1), 0, 1, (0, 0.01))],
+                 np.random.Generator.binomial, 0),
+    "large binomial": ("binomial_rv", [trials((310, 2000), (1000, 1e8)), mixed((0.1, 0.9))], np.random.Generator.binomial, 0),
+    "huge binomial": ("binomial_rv", [trials((310, 2000), (1e9, 1e15)), mixed((0.1, 0.9))], np.random.Generator.binomial, 0),
+    "mostly huge binomial": ("binomial_rv", [trials((1, 2000), (1e9, 1e15)), mixed((0, 0.9))], np.random.Generator.binomial, 0),
 }  # fmt: skip
 
 
