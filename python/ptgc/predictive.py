@@ -1,11 +1,13 @@
 """Prior and posterior predictive sampling of a PyMC model as one ONNX file."""
 
+import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, ClassVar
 
+import numpy as np
 import pytensor
 import pytensor.tensor as pt
 from pytensor.graph.basic import Variable
@@ -18,6 +20,10 @@ from ptgc._modelfile import OfModel, described, options_of
 from ptgc._one_pass import one_pass
 from ptgc.errors import no_such
 from ptgc.export import compile_onnx, takes_options_of, write_exported
+from ptgc.runtime import arguments
+
+DRAWS, NEXT = "draws", "_next"  # the input of prior draws; behind the names of generators that are left
+LARGE, LEAST = 2**23, 64  # bytes of predictions, and draws, that a run computes at once
 
 
 def drawn_outputs(model: Any, prior: bool, var_names: Sequence[str] | None) -> list[Variable]:
@@ -62,6 +68,69 @@ class Predictor(OfModel):
     KIND: ClassVar[str] = "predictive"
 
     looped: list[str] | None = None
+
+    def __call__(self, *args, **named) -> list[np.ndarray]:
+        """As of ``Exported``; data that are left out are those of the model. Where predictions are larger than some 8 MB
+        the model is run for so many draws at a time, which draws the same numbers."""
+        given = arguments(self.inputs, args, {**self.left_out(args, named), **named})
+        count = self.draws_of(given)
+        if count <= LEAST or (step := self.draws_at_once(given)) >= count:
+            return super().__call__(**given)
+        results: list = []
+        done = 0
+        while done < count:
+            found = super().__call__(**self.part(given, done, min(done + step, count)))
+            if not results:
+                results = [np.empty((count, *v.shape[1:]), v.dtype) if is_array(v) else v for v in found]
+            for k, v in enumerate(found):
+                if is_array(v):
+                    results[k][done : done + step] = v
+                else:
+                    results[k] = v
+            done += step
+            step = at_once(sum(v[:1].nbytes for v in found if is_array(v)))
+            left = dict(zip(self.outputs, found))
+            given |= {name: left[name + NEXT] for name in self.inputs if name + NEXT in left}
+        return results
+
+    def draws_of(self, given: Mapping[str, Any]) -> int:
+        """How many draws are asked for; 0 where lengths differ, for which the model has an error."""
+        if not self.point:
+            return int(given[DRAWS]) if DRAWS in given and np.ndim(given[DRAWS]) == 0 else 0
+        lengths = {len(v) if np.ndim(v := np.asarray(given[name])) else 0 for name in self.point if name in given}
+        return lengths.pop() if len(lengths) == 1 else 0
+
+    def draws_at_once(self, given: Mapping[str, Any]) -> int:
+        """As many as give some 8 MB, by the lengths that the inputs say; a few where these do not say them."""
+        session, size = self.own_session(), 0
+        known = {
+            dim: n for v in session.get_inputs() if v.name in self.data_names
+            for dim, n in zip(v.shape, np.shape(given[v.name])) if isinstance(dim, str)
+        }  # fmt: skip
+        for v in session.get_outputs():
+            if v.name.endswith(NEXT):
+                continue
+            lengths = [known.get(dim, dim) for dim in v.shape[1:]]
+            if not all(isinstance(n, int) for n in lengths):
+                return LEAST
+            size += 8 * math.prod(lengths)
+        return at_once(size)
+
+    def part(self, given: Mapping[str, Any], begin: int, end: int) -> dict[str, Any]:
+        """The arguments for these draws alone."""
+        if not self.point:
+            return {**given, DRAWS: np.array(end - begin, "int64")}
+        return {k: np.asarray(v)[begin:end] if k in self.point else v for k, v in given.items()}
+
+
+def is_array(v: Any) -> bool:
+    """Not a generator."""
+    return isinstance(v, np.ndarray)
+
+
+def at_once(size: int) -> int:
+    """The number of draws of so many bytes each that a run computes at once."""
+    return max(LEAST, LARGE // max(size, 1) // LEAST * LEAST)
 
 
 def point_by_point(given: Data, outputs, updates, free, points, generators, draws) -> list[Variable]:
@@ -108,13 +177,13 @@ def compile_predictive(
     needed = set(ancestors(outputs))
     free = [] if prior else [v for v in model.free_RVs if v in needed and v not in outputs]
     updates = collect_default_updates(outputs, inputs=free)
-    draws = pt.lscalar("draws")
+    draws = pt.lscalar(DRAWS)
     points = [TensorType(v.type.dtype, (None, *v.type.shape))(v.name) for v in free]
     generators = [v.type(name) for v, name in zip(updates, name_generators(model, list(updates)))]
 
     length = points[0].shape[0] if points else draws
     results, looped = drawn_for_points(given, outputs, updates, free, points, generators, length)
-    for v, name in zip(results, [v.name for v in outputs] + [f"{v.name}_next" for v in generators]):
+    for v, name in zip(results, [v.name for v in outputs] + [v.name + NEXT for v in generators]):
         v.name = name
     inputs = [*(points or [draws]), *generators, *given.read_by(results)]
     given.dims |= {v.name: {0: "draws"} for v in points}

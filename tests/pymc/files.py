@@ -16,6 +16,7 @@ from by_name import run_tests
 from pytensor.compile.mode import Mode
 
 import ptgc
+from ptgc import predictive
 
 logging.disable(logging.WARNING)
 warnings.filterwarnings("ignore", category=DeprecationWarning)
@@ -240,6 +241,34 @@ def predictions():
         assert file.looped == {True: [], None: None}.get(once, list(want)), f"{name}: {file.looped}"
 
 
+def predictions_by_parts():
+    """Many draws are computed by parts: the same numbers, to the bit, and the same generators are left"""
+    large = predictive.LARGE
+    for name, (draw, _) in DRAWS.items():
+        model = predicted(5, draw)
+        for file in (ptgc.compile_predictive(model), ptgc.compile_predictive(model, prior=True)):
+            given = np.random.default_rng(2).uniform(0.2, 2, (200, 6))
+            shapes = {k: (200, *v) for k, v in file.point.items()}
+            points = {k: np.resize(given, shape) for k, shape in shapes.items()} or {"draws": 200}
+            results = []
+            for size in (large, 1):
+                predictive.LARGE = size
+                results.append(file(**points, **file.generators(1)))
+            predictive.LARGE = large
+            for k, whole, parts in zip(file.outputs, *results, strict=True):
+                if k.endswith("_next"):
+                    assert whole.bit_generator.state == parts.bit_generator.state, f"{name}: {k}"
+                else:
+                    assert whole.shape[0] == 200, f"{name}: {k}"
+                    np.testing.assert_array_equal(whole, parts, err_msg=f"{name} {k}")
+    try:
+        file(**{k: np.ones((200 + i, *v)) for i, (k, v) in enumerate(file.point.items())}, **file.generators(1), draws=[1, 2])
+    except (TypeError, ValueError) as e:
+        assert "draws" in str(e), e
+    else:
+        raise AssertionError("draws=[1, 2] is taken")
+
+
 def files_that_are_read():
     """The classes come back, and compute the same; other data than those of the model; Python's defaults"""
     model = counties(12)
@@ -414,7 +443,7 @@ def missing_values():
 
 
 TESTS = [
-    densities, samplers, predictions, files_that_are_read, values_of_data, refits, densities_in_c,
+    densities, samplers, predictions, predictions_by_parts, files_that_are_read, values_of_data, refits, densities_in_c,
     many_points_of_a_spatial_model, doubts_about_draws, missing_values,
 ]  # fmt: skip
 
