@@ -263,7 +263,7 @@ def graph_of_sampler(
         new.name = v.name
     given = data.read_by([*outputs, *stats.values()])
     if predicted:
-        more = predicted_by(predicted, data, start, points, streams[n:], states)
+        more = predicted_by(predicted, data, start, points, streams[n:], states if by_steps else None)
         outputs, given = [*outputs, *more.outputs], [*given, *more.inputs]
         variables = [*variables, *more.outputs]
     judged = convergence(data, outputs, points.shape[1] >= options["draws"]) if diagnostics else []
@@ -301,11 +301,14 @@ def at_points(data: Data, start: Start, variables: list[Variable], points: Varia
     return vectorize_graph(data.placed(graph_replace(plain, parts, strict=False)), {q: points})
 
 
-def predicted_by(predicted: Predicted, data: Data, start: Start, points, words, states) -> Predictions:
-    """What is predicted of the draws of these steps. What is left of the generators is one more state."""
+def predicted_by(predicted: Predicted, data: Data, start: Start, points, words, states: dict | None) -> Predictions:
+    """What is predicted of these draws. What is left of the generators is one more of the states, if the sampler is one by
+    steps."""
     needed = {v.name for v in predicted.free}
     free = [v for v in variables_of(data.model, None) if v.name in needed]
     values = dict(zip((v.name for v in free), at_points(data, start, free, points)))
+    if states is None:
+        return predicted.of_draws(values, points.shape[0], points.shape[1], words)
     held = WORDS("state_predicting")
     first = pt.concatenate([held, words], axis=0)[: predicted.generators]  # a run that begins has none
     found = predicted.of_draws(values, points.shape[0], points.shape[1], first)
@@ -520,15 +523,15 @@ def compiled_sampler(
 def export_nuts(model: Any, file: str | os.PathLike, **options: Any) -> Exported:
     """Writes the sampler of ``compile_nuts`` as an ONNX file, and returns it. If the file is called ``name.c`` it is C, and
     a shared library if it is called ``name.so``, with its header beside it, as from ``export_c``: one call gives all
-    draws. So it has no ``state_...`` inputs, and it predicts nothing."""
+    draws, with what ``predict`` and ``diagnostics`` ask for. So it has no ``state_...`` inputs."""
     path = Path(file)
     if path.suffix not in (".c", ".so"):
         return write_exported(lambda **o: compile_nuts(model, **o), file, options)
-    if options.pop("predict", ()):
-        raise ValueError(f"a sampler in C makes no predictions: leave out predict=, or write {path.stem}.onnx")
-    judged = bool(options.pop("diagnostics", False))
+    predict, judged = options.pop("predict", ()), options.pop("diagnostics", None)
     of_graph = {k: options.pop(k, p.default) for k, p in signature(nuts_graph).parameters.items() if k != "model"}
     data = Data(model, data_option(options, of_graph.pop("data")))
     chains, var_names = of_graph.pop("chains"), of_graph.pop("var_names")
-    graph = graph_of_sampler(data, start_of(data), chains, var_names, of_graph, diagnostics=judged)
+    predicted = Predicted(data, predict) if predict else None
+    judged = bool(predict) if judged is None else judged
+    graph = graph_of_sampler(data, start_of(data), chains, var_names, of_graph, False, predicted, judged)
     return export_c(graph.inputs, graph.outputs, file, **{"model_name": path.stem, **options})

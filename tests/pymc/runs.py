@@ -4,6 +4,7 @@ results beside pm.sample's. `runs.py [NAME ...]`."""
 import contextlib
 import io
 import logging
+import subprocess
 import sys
 import tempfile
 import warnings
@@ -147,7 +148,6 @@ def a_sampler_in_c():
     with tempfile.TemporaryDirectory() as folder:
         for name in "m.c", "m.so":
             refused(ValueError, ["ONNX"], ptgc.export_predictive, schools(), f"{folder}/{name}")
-            refused(ValueError, ["predict="], ptgc.export_nuts, schools(), f"{folder}/{name}", predict=["y"])
         assert not list(Path(folder).iterdir())
         few = {"draws": 4, "tune": 4, "chains": 3, "data": "constants"}
         ptgc.export_nuts(schools(), f"{folder}/m.so", diagnostics=True, **few)
@@ -158,6 +158,61 @@ def a_sampler_in_c():
             if name.endswith("_rhat"):  # of distances from the median, of which two are equal but for rounding
                 continue
             np.testing.assert_allclose(got, want[name], rtol=1e-7, atol=1e-12, err_msg=name)
+
+
+PREDICT = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include "line.h"
+
+int main(void)
+{
+	double dose[] = {-1, -0.5, 0, 0.5, 1}, seen[] = {-1.6, -0.4, 0.5, 1.4, 2.6}, rows[] = {0.0, 3.0};
+	static double d[3][400], mu[800], y[800], step[4], of_draws[3][400], fitted[2000];
+	static int64_t depth[400], steps[400];
+	static uint8_t diverging[400];
+	struct line_in in = {.seed = 1, .dose_0 = 5, .dose = dose, .seen_0 = 5, .seen = seen, .dose_new_0 = 2, .dose_new = rows};
+	struct line_out out = {.a = d[0], .b = d[1], .sigma = d[2], .mu = fitted, .y_new = y, .mu_new = mu, .lp = of_draws[0],
+		.acceptance_rate = of_draws[1], .energy = of_draws[2], .tree_depth = depth, .n_steps = steps,
+		.diverging = diverging, .step_size = step};
+	size_t bytes = 1 << 20, need = 0;
+	void *work = malloc(bytes);
+	int status;
+	while ((status = line_run(&in, &out, work, bytes, &need)) == line_MORE) {
+		free(work);
+		work = malloc(bytes = need);
+	}
+	for (int k = 0; k < 800; k++)
+		printf("%.17g %.17g\n", mu[k], y[k]);
+	printf("%.17g %.17g\n", out.a_rhat, out.a_ess);
+	return status;
+}
+"""
+
+
+def predictions_in_c():
+    """One file takes data and gives draws, predictions of new rows, R-hat and effective sample sizes, from C too"""
+    options = {"draws": 100, "tune": 100, "predict": ["y", "mu"]}
+    given = [np.array([-1, -0.5, 0, 0.5, 1]), np.array([-1.6, -0.4, 0.5, 1.4, 2.6]), np.array([0.0, 3.0])]
+    with tempfile.TemporaryDirectory() as folder:
+        made = ptgc.export_nuts(line(), f"{folder}/line.so", **options)
+        assert made.inputs == ["seed", "dose", "seen", "dose_new"]
+        whole = dict(zip(made.outputs, ptgc.load(f"{folder}/line.so")(np.int64(1), *given)))
+        ptgc.export_nuts(line(), f"{folder}/line.c", **options)
+        (Path(folder) / "main.c").write_text(PREDICT)
+        flags = ["-O1", "-ffp-contract=off", "-fno-strict-aliasing"]
+        subprocess.run(["cc", *flags, "main.c", "line.c", "-o", "main", "-lm"], cwd=folder, check=True)
+        printed = subprocess.run(["./main"], cwd=folder, check=True, capture_output=True, text=True).stdout.split()
+    np.testing.assert_allclose(whole["mu_new"], whole["a"][..., None] + whole["b"][..., None] * given[2])
+    generator = np.random.default_rng(1).spawn(5)[4]  # behind those of the chains
+    want = generator.normal(whole["mu_new"].swapaxes(0, 1), whole["sigma"].T[..., None]).swapaxes(0, 1)
+    np.testing.assert_allclose(whole["y_new"], want)
+    for name in "a", "b", "sigma":
+        for kind, statistic in (("rhat", arviz.rhat), ("ess", arviz.ess)):
+            np.testing.assert_allclose(whole[f"{name}_{kind}"], statistic(whole[name]), rtol=1e-9)
+    from_c = np.array(printed, float).reshape(-1, 2)
+    np.testing.assert_array_equal(from_c[:-1], np.stack([whole["mu_new"].ravel(), whole["y_new"].ravel()], axis=1))
+    np.testing.assert_array_equal(from_c[-1], [whole["a_rhat"], whole["a_ess"]])
 
 
 def watched():
@@ -291,6 +346,7 @@ def predictions_in_the_file():
 
 TESTS = [
     stopped_and_gone_on_with, an_open_number_of_parameters, watched, groups, one_call, predictions_in_the_file, a_sampler_in_c,
+    predictions_in_c,
 ]  # fmt: skip
 
 
