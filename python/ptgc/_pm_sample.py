@@ -14,8 +14,7 @@ from ptgc.sampling import compiled_sampler
 
 # Arguments of pm.sample that mean nothing here, and why
 REFUSED = {
-    "cores": "all chains are computed together, on the threads of options={'intra_op_num_threads': ...}",
-    "blas_cores": "ONNX Runtime does the computing, on the threads of options={'intra_op_num_threads': ...}",
+    "blas_cores": "ONNX Runtime does the computing, on as many threads as cores= says",
     "mp_ctx": "there are no processes of chains",
     "step": "the sampler is NUTS for all variables",
     "nuts_sampler": "the sampler is that of ptgc",
@@ -38,8 +37,8 @@ INITS = {"auto": None, "jitter+adapt_diag": None, "adapt_diag": 0.0}  # the jitt
 
 
 def sample(
-    model: Any, draws: int = 1000, tune: int | None = None, chains: int | None = None, *, random_seed: int | None = None,
-    progressbar: bool | None = None, quiet: bool = False, var_names: Sequence[str] | None = None,
+    model: Any, draws: int = 1000, tune: int | None = None, chains: int | None = None, *, cores: int | None = None,
+    random_seed: int | None = None, progressbar: bool | None = None, quiet: bool = False, var_names: Sequence[str] | None = None,
     initvals: Mapping[Any, Any] | None = None, init: str = "auto", jitter_max_retries: int = 100, target_accept: float = 0.8,
     max_treedepth: int = 10, compute_convergence_checks: bool = True, data: Which = "constants",
     checkpoint: str | os.PathLike | None = None, options: Any = None, **others: Any,
@@ -47,7 +46,8 @@ def sample(
     """Draws from the posterior of a PyMC model by NUTS on ONNX Runtime, as ArviZ's InferenceData: ``compile_nuts`` and
     ``Sampler.sample`` in one call, with the arguments and defaults of pm.sample where they mean the same.
 
-    chains: 4; they are computed together. tune: 1000. random_seed: an integer; None: another one at each call, which
+    chains: 4, or as in pm.sample as many as ``cores``, but 2 at least; they are computed together. cores: on how many
+    threads ONNX Runtime computes. tune: 1000. random_seed: an integer; None: another one at each call, which
     is among the attributes of the draws. initvals: {variable or its name: value} that chains start around. init: "auto"
     and "jitter+adapt_diag", or "adapt_diag" for a start without jitter. progressbar, checkpoint, options: as of
     ``Sampler.sample``. quiet: no progress and no warnings.
@@ -67,9 +67,22 @@ def sample(
         "jitter_max_retries": jitter_max_retries,
     }  # fmt: skip
     given = Data(with_initvals(model, initvals), data)
-    sampler = compiled_sampler(given, 4 if chains is None else chains, var_names, of_graph, {})
+    if chains is None:
+        chains = 4 if cores is None else max(2, cores)
+    sampler = compiled_sampler(given, chains, var_names, of_graph, {})
+    if cores is not None:
+        options = on_threads(cores, options)
     shown, checks = False if quiet else progressbar, compute_convergence_checks and not quiet
     return sampler.drawn(seed, None, options, None, shown, checkpoint, checks, level=3)
+
+
+def on_threads(cores: int, options: Any) -> Any:
+    """The options of a session that computes on so many threads."""
+    if isinstance(cores, bool) or not isinstance(cores, int | np.integer) or cores < 1:
+        raise TypeError(f"cores is the number of threads, 1 at least, not {cores!r}")
+    if options is not None and not isinstance(options, Mapping):
+        raise TypeError("cores: these options say on how many threads ONNX Runtime computes, intra_op_num_threads")
+    return {**(options or {}), "intra_op_num_threads": int(cores)}
 
 
 def refuse_others(others: Mapping[str, Any]) -> None:

@@ -272,7 +272,7 @@ def one_call():
         near, _ = quiet(ptgc.sample, model, 5, 0, 1, initvals={"tau": start}, **options)
         assert 0.5 < float(near.posterior["tau"][0, 0]) / start < 2
     for words, named in (
-        (["cores", "means nothing"], {"cores": 4}), (["step", "NUTS"], {"step": None}), (["did you mean 'tune'"], {"tunes": 4}),
+        (["cores", "1 at least"], {"cores": 0}), (["blas_cores"], {"blas_cores": 2}), (["step", "NUTS"], {"step": None}), (["did you mean 'tune'"], {"tunes": 4}),
         (["return_inferencedata"], {"return_inferencedata": False}), (["discard_tuned_samples"], {"discard_tuned_samples": False}),
         (["random_seed"], {"random_seed": [1, 2]}), (["initvals"], {"initvals": [{}]}),
     ):  # fmt: skip
@@ -280,6 +280,9 @@ def one_call():
     refused(ValueError, ["init"], ptgc.sample, model, init="advi")
     refused(ValueError, ["no free variable 'theta'"], ptgc.sample, model, initvals={"theta": 1})
     quiet(ptgc.sample, model, 5, 5, return_inferencedata=True, discard_tuned_samples=True)
+    on_one, _ = quiet(ptgc.sample, model, 5, 5, cores=1, random_seed=1)
+    assert on_one.posterior.sizes["chain"] == 2 and quiet(ptgc.sample, model, 5, 5, cores=3)[0].posterior.sizes["chain"] == 3
+    equal(quiet(ptgc.sample, model, 5, 5, 2, random_seed=1)[0], on_one)
 
 
 def line():
