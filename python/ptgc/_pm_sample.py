@@ -43,16 +43,18 @@ def sample(
     max_treedepth: int = 10, compute_convergence_checks: bool = True, data: Which = "constants",
     checkpoint: str | os.PathLike | None = None, options: Any = None, **others: Any,
 ):  # fmt: skip
-    """Draws from the posterior of a PyMC model by NUTS on ONNX Runtime, as ArviZ's InferenceData: ``compile_nuts`` and
-    ``Sampler.sample`` in one call, with the arguments and defaults of pm.sample where they mean the same.
+    """Draws from the posterior of a PyMC model by NUTS on ONNX Runtime, as ArviZ's InferenceData.
 
-    chains: 4, or as in pm.sample as many as ``cores``, but 2 at least; they are computed together. cores: on how many
-    threads ONNX Runtime computes. tune: 1000. random_seed: an integer; None: another one at each call, which
-    is among the attributes of the draws. initvals: {variable or its name: value} that chains start around. init: "auto"
-    and "jitter+adapt_diag", or "adapt_diag" for a start without jitter. progressbar, checkpoint, options: as of
-    ``Sampler.sample``. quiet: no progress and no warnings.
+    It is ``compile_nuts`` and ``Sampler.sample`` in one call, with those arguments and defaults of pm.sample that
+    mean the same here. Other arguments of pm.sample are refused.
 
-    Other arguments of pm.sample mean nothing here and are refused.
+    - chains: 4, or as in pm.sample as many as ``cores``, but 2 at least; they are computed together.
+    - cores: on how many threads ONNX Runtime computes. tune: 1000.
+    - random_seed: an integer; None: another one at each call, which is among the attributes of the draws.
+    - initvals: {variable or its name: value} that chains start around.
+    - init: "auto" and "jitter+adapt_diag", or "adapt_diag" for a start without jitter.
+    - progressbar, checkpoint, options: as in ``Sampler.sample``.
+    - quiet: no progress and no warnings.
     """
     refuse_others(others)
     if init not in INITS:

@@ -41,17 +41,22 @@ def compile_source(source, **options) -> _lib.Compiled:
 
 
 def compile(source: "str | os.PathLike", **options: Any) -> bytes:
-    """An ONNX model from .ptg text, or from the file at a path that ends in .ptg.
+    """An ONNX model from .ptg text, or from the file at a path that ends in .ptg. The options are:
 
-    Options: opset (13 to 26; 18), target ("ort-cpu", which ONNX Runtime from 1.29 on runs, "ort-cpu:1.20"
-    and the like for older ones, "ort-web", "portable" or "onnx"), math ("exact", "standard" or
-    "native"), float32 (True: what is float64 in the text is float32 in the model), tensors ({name: array} that
-    file("name") finds before any file), directory (of a text: the folder that file(...) is relative to), allow (a
-    list of more folders that files may be in), strip (True: the model does not name lines of the text), model_name,
-    doc_string, model_version, meta (["key=value", ...]), expected (["dim=length", ...]: about how long dims of these
-    names will be; the model takes other lengths too and computes the same), max_errors (how many errors a CompileError
-    shows; 0: all; 20), flags (["Werror", "fno-cse", "O0", ...], as of
-    the command).
+    - opset: 13 to 26; 18 if not given.
+    - target: "ort-cpu" for ONNX Runtime from 1.29 on, "ort-cpu:1.20" and the like for older releases, "ort-web",
+      "portable" or "onnx".
+    - math: "exact", "standard" or "native".
+    - float32: True makes float32 in the model of what is float64 in the text.
+    - tensors: {name: array}, which file("name") finds before any file.
+    - directory: for a text, the folder that file(...) is relative to.
+    - allow: a list of more folders that files may be in.
+    - strip: True leaves out the lines of the text from the model.
+    - model_name, doc_string, model_version, meta (["key=value", ...]).
+    - expected: ["dim=length", ...] says roughly how long dims of these names will be. The model takes other lengths
+      too and computes the same.
+    - max_errors: how many errors a CompileError shows; 0: all; 20 if not given.
+    - flags: those of the command, ["Werror", "fno-cse", "O0", ...].
     """
     return compile_source(source, **options).model
 
@@ -108,11 +113,11 @@ def read_model(file: str | os.PathLike) -> _lib.Compiled:
 def load(
     source: "str | os.PathLike", *, session_options: Any = None, providers: list | None = None, **options: Any
 ) -> "Model | _modelfile.OfModel | NativeFunction":
-    """Makes .ptg text, the .ptg file or the ONNX model at a path callable on ONNX Runtime. A file that was made of a
-    PyMC model is the ``Sampler``, ``Density`` or ``Predictor`` that it was. A shared library of ``export_c``, ``name.so``,
-    is a ``NativeFunction``; loading it runs what is in it.
+    """Makes .ptg text, or the .ptg file or ONNX model at a path, callable on ONNX Runtime.
 
-    The options are those of ``compile``; a model from a ``.onnx`` file has none of them, as it is compiled.
+    A file that was made from a PyMC model becomes the ``Sampler``, ``Density`` or ``Predictor`` that it was. A
+    shared library of ``export_c``, ``name.so``, becomes a ``NativeFunction``; loading it runs the code in it. The
+    options are those of ``compile``. A model from a ``.onnx`` file takes none of them, as it is compiled already.
     """
     if is_path(source, ".onnx"):
         if options:

@@ -53,12 +53,16 @@ def compile_density(
 ) -> Density:
     """Compiles the log density of a PyMC model to an ONNX model, which needs no Python to run.
 
-    Inputs: the value variables, which are not constrained, by PyMC's names (``sigma_log__``); then the data, of any
-    length: each ``pm.Data`` (None), observed values as well ("inputs"), none ("constants"), or those in a list of
-    names. Outputs: ``logp``, and with ``gradient`` ``dlogp``, the slopes by the value variables that are no integers as
-    one vector, in the order of the inputs, each in C's order. A parameter out of its range gives -inf, as from
-    ``model.compile_logp``. batch: the name of a leading dim of all value variables, "chains": so many points are
-    computed in one call, and data are the same for all. The other options are those of ``compile_onnx``.
+    The inputs are the value variables, which are not constrained, by PyMC's names (``sigma_log__``). Then come the
+    data, of any length: each ``pm.Data`` (None), observed values as well ("inputs"), none ("constants"), or those
+    in a list of names.
+
+    The outputs are ``logp``, and with ``gradient`` also ``dlogp``: the gradient by the value variables that are not
+    integers, as one vector, in the order of the inputs, each in C order. A parameter out of its range gives -inf,
+    as from ``model.compile_logp``.
+
+    batch is the name of a leading dim of all value variables, "chains". Then one call computes many points, and the
+    data are the same for all. The other options are those of ``compile_onnx``.
     """
     inputs, outputs, options, parts = prepared(model, gradient, data, batch, options)
     return Density.of(compile_onnx(inputs, outputs, **options), parts)

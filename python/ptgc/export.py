@@ -312,22 +312,31 @@ def compile_onnx(
 ) -> Exported:
     """Compiles the graph from ``inputs`` to ``outputs`` to an ONNX model in memory.
 
-    opset: 13 to 26; None: 18. It may be called opset_version, too. optimize: False leaves out the rewrites of ONNX
-    mode. dynamic_dims: {variable or its name: {axis: "name"}} names dims of unknown length; dims of one name have one
-    length. shared: "initializer" makes shared variables named constants of the model, "input" makes inputs of those
-    that the graph reads. target: "ort-cpu", which ONNX Runtime from 1.29 on runs, "ort-cpu:1.20" and the like for
-    older ones, "ort-web", "portable" or "onnx". math: what results promise: "exact", "standard" (None) or "native",
-    as in doc/language.md. float32: True computes in float32 what is float64 in the graph, inputs and weights
-    included; verify() then returns how far each output is off. external_data: the name of the file that weights go
-    to, beside the model; the last * in it becomes the hash of what they hold. A model over 2 GB has such a file in
-    any case, which is called external_name if external_data is not given. values: {shared variable: value} to use
-    instead of the variable's own value. batch: "chains" gives all inputs an open leading dim of that name, and
-    computes the graph for each item of it; {input or its name: "chains"} those inputs alone, as in the README. Any
-    number of items will do, and some 64 are expected. bit_generator: the kind of the inputs that are random
-    generators, "PCG64" (None), "PCG64DXSM" or "Philox", or {input or its name: kind}; a shared generator has the kind
-    of its value. metadata: {key: text} for programs that read the model. strip: True leaves out where in the text
-    nodes come from. flags: as of the command, ["fno-cse", "Werror", "O0"]. on_unused_input: as of pytensor.function,
-    "raise" (None, unless PyTensor's config says otherwise), "warn" or "ignore".
+    - opset: 13 to 26; None: 18. opset_version is another name for it.
+    - optimize: False leaves out the rewrites of ONNX mode.
+    - dynamic_dims: {variable or its name: {axis: "name"}} names dims of unknown length. Dims of one name have one
+      length.
+    - shared: "initializer" makes shared variables named constants of the model. "input" makes inputs of those that
+      the graph reads.
+    - target: "ort-cpu" for ONNX Runtime from 1.29 on, "ort-cpu:1.20" and the like for older releases, "ort-web",
+      "portable" or "onnx".
+    - math: what results promise: "exact", "standard" (None) or "native", as in doc/language.md.
+    - float32: True computes in float32 what is float64 in the graph, inputs and weights included. verify() then
+      returns how far each output is off.
+    - external_data: the name of a file beside the model, which gets the weights. The last * in the name becomes a
+      hash of the weights. A model over 2 GB always has such a file. Without external_data its name is
+      external_name.
+    - values: {shared variable: value} to use instead of the variable's own value.
+    - batch: "chains" gives all inputs an open leading dim of that name, and computes the graph for each item of it.
+      {input or its name: "chains"} does so for these inputs only, as in the README. The number of items is open;
+      about 64 are expected.
+    - bit_generator: the kind of the inputs that are random generators, "PCG64" (None), "PCG64DXSM" or "Philox", or
+      {input or its name: kind}. A shared generator has the kind of its value.
+    - metadata: {key: text} for programs that read the model.
+    - strip: True leaves out the places in the text that nodes come from.
+    - flags: those of the command, ["fno-cse", "Werror", "O0"].
+    - on_unused_input: as in pytensor.function, "raise" (None, unless PyTensor's config says otherwise), "warn" or
+      "ignore".
     """
     return make_exported(inputs, outputs, locals())
 
@@ -515,13 +524,14 @@ def usual_options() -> dict[str, Any]:
 def export_c(
     inputs: Any, outputs: Any, file: str | os.PathLike | None = None, *, cflags: Sequence[str] = (), **options: Any
 ) -> Exported:
-    """Writes the graph as a file of C, ``name.c``, or compiled as a shared library, ``name.so``; and the header of its
-    callers beside it, ``name.h``, as doc/native.md says.
+    """Writes the graph as a file of C, ``name.c``, or as a shared library, ``name.so``, and beside it the header for
+    its callers, ``name.h``, as doc/native.md says.
 
-    A library is compiled by ``$CC`` or cc, with ``cflags`` besides those that the C asks for: ``("-march=native",)`` is
-    faster, for machines like this one alone. ``ptgc.load`` reads it. Options: ``model_name``, which all symbols begin
-    with (None: the file's name), and of ``compile_onnx`` optimize, input_names, output_names, dynamic_dims, shared,
-    math, float32, values, batch, bit_generator, strip, flags and on_unused_input; of a library ``metadata`` too.
+    ``$CC`` or cc compiles a library, with ``cflags`` besides the flags that the C needs. ``("-march=native",)`` is
+    faster, but only for machines like this one. ``ptgc.load`` reads the library. The options are ``model_name``,
+    which all symbols begin with (None: the file's name), and those of ``compile_onnx`` that make sense for C:
+    optimize, input_names, output_names, dynamic_dims, shared, math, float32, values, batch, bit_generator, strip,
+    flags and on_unused_input. A library also takes ``metadata``.
     """
     if file is None:
         raise TypeError("export_c(inputs, outputs, file): the file is missing")
@@ -563,10 +573,11 @@ def complex_parts(exported: Exported, options: Mapping) -> tuple[dict[str, str],
 def compile_native(
     inputs: Any, outputs: Any, *, cflags: Sequence[str] = CFLAGS, **options: Any
 ) -> NativeFunction:
-    """Compiles the graph to C, and that with ``$CC`` or cc; the result is called on arrays.
+    """Compiles the graph to C, and the C with ``$CC`` or cc. The result is called on arrays.
 
-    The machine code is kept in a cache, ``PTGC_CACHE`` or ``~/.cache/ptgc``, so that the next process finds it. cflags:
-    of the compiler, besides those that the C asks for. Other options: as of ``export_c``, without ``model_name``.
+    The machine code is kept in a cache, ``PTGC_CACHE`` or ``~/.cache/ptgc``, so that the next process finds it.
+    cflags are flags for the compiler besides those that the C needs. The other options are those of ``export_c``,
+    without ``model_name``.
     """
     options["flags"] = [*options.get("flags", ()), "fentry"]
     exported = code_of(inputs, outputs, options | {"model_name": MODEL})

@@ -162,13 +162,16 @@ def compile_predictive(
 ) -> Predictor:
     """Compiles the posterior (or prior) predictive sampling of a PyMC model to an ONNX model.
 
-    Inputs of the ONNX model are the draws of the parameters, with the draws as first axis, which is called ``draws``:
-    the model fails if lengths differ (``prior=True``: one integer, the number of ``draws``); one generator for
-    each random variable that is drawn, ``y_rng`` of y; and the data, of any length: each ``pm.Data`` (None), observed
-    values as well ("inputs"), none ("constants"), or those in a list of names. Outputs are the predictions, draws
-    first, and the generators that are left, ``y_rng_next``. With the generators that PyMC would make of
-    ``random_seed``, ``exported(**draws, **exported.generators(seed))``, predictions are equal to PyMC's. var_names: as
-    of PyMC's function. options: those of ``compile_onnx``.
+    The inputs are the draws of the parameters, one generator for each random variable that is drawn, ``y_rng`` of
+    y, and the data. The draws are the first axis of each parameter, which is called ``draws``; the model fails if
+    its lengths differ. With ``prior=True`` the number of ``draws``, an integer, takes the place of the parameters.
+    The data may have any length: each ``pm.Data`` (None), observed values as well ("inputs"), none ("constants"),
+    or those in a list of names.
+
+    The outputs are the predictions, draws first, and the generators that are left, ``y_rng_next``. With the
+    generators that PyMC would make from ``random_seed``, ``exported(**draws, **exported.generators(seed))``, the
+    predictions are equal to PyMC's. var_names is that of PyMC's function. The other options are those of
+    ``compile_onnx``.
     """
     from pymc.pytensorf import collect_default_updates
 

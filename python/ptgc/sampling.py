@@ -190,19 +190,20 @@ def nuts_graph(
     max_treedepth: int = 10, jitter: float = 1.0, jitter_max_retries: int = 100,
     var_names: Sequence[str] | None = None, data: Which = None,
 ) -> tuple[list[Variable], list[Variable]]:  # fmt: skip
-    """Returns (inputs, outputs) of a PyTensor graph that samples a PyMC model's posterior. PyTensor itself cannot
-    run it:
-    compile it to ONNX.
+    """Returns (inputs, outputs) of a PyTensor graph that samples a PyMC model's posterior. PyTensor itself cannot run
+    it: compile it to ONNX.
 
-    The inputs: ``seed``, an int64, and with chains=None the number of ``chains``; then the data, of any length: each
-    ``pm.Data`` (None), observed values as well ("inputs"), none ("constants"), or those in a list of names. The
-    outputs: the variables that
-    pm.sample returns, or those in ``var_names``, [chains, draws, ...]; and the statistics lp, acceptance_rate,
-    tree_depth, diverging, n_steps, energy [chains, draws], and of each chain step_size [chains].
-    Further graphs may be built on the outputs: means, quantiles, predictions.
-    Chains start at the model's initial point plus ``jitter`` * uniform(-1, 1) in each coordinate, and again where the
-    density or its gradient is not finite, up to ``jitter_max_retries`` times. The chains' generators are those that
-    NumPy's default_rng(seed) spawns. Data that are no inputs stay as they are now.
+    The inputs are ``seed``, an int64, and with chains=None the number of ``chains``. Then come the data, of any
+    length: each ``pm.Data`` (None), observed values as well ("inputs"), none ("constants"), or those in a list of
+    names. Data that are not inputs stay as they are now.
+
+    The outputs are the variables that pm.sample returns, or those in ``var_names``, [chains, draws, ...]. Then come
+    the statistics lp, acceptance_rate, tree_depth, diverging, n_steps, energy [chains, draws], and step_size
+    [chains] for each chain. Further graphs may be built on the outputs: means, quantiles, predictions.
+
+    Chains start at the model's initial point plus ``jitter`` * uniform(-1, 1) in each coordinate. If the density or
+    its gradient is not finite there, a chain tries again, up to ``jitter_max_retries`` times. The chains'
+    generators are those that NumPy's default_rng(seed) spawns.
     """
     options = {
         "draws": draws, "tune": tune, "max_treedepth": max_treedepth, "target_accept": target_accept, "jitter": jitter,
@@ -389,13 +390,15 @@ class Sampler(OfModel):
         self, seed: int, chains: int | None = None, options: Any = None, data: Mapping[str, Any] | None = None, *,
         progressbar: bool | None = None, checkpoint: str | os.PathLike | None = None,
     ):  # fmt: skip
-        """The draws for this seed as ArviZ's InferenceData. ``chains`` if the model was compiled with chains=None.
-        data: {name: array} for those that are not as in the model. progressbar: a line on standard error; None: if that
-        is a terminal.
+        """The draws for this seed as ArviZ's InferenceData.
 
-        Ctrl-C stops it, with a warning, and what all chains have by then is the result. checkpoint: a file that the run
-        is saved in, each minute and when it ends or is stopped; the same call goes on where the file ends. The draws
-        are the same, to the bit, as without a stop.
+        - chains: their number, if the model was compiled with chains=None.
+        - data: {name: array} for data that differ from the model's.
+        - progressbar: a line on standard error; None: if that is a terminal.
+        - checkpoint: a file that saves the run, each minute and when it ends or is stopped. The same call continues
+          where the file ends. The draws are the same, to the bit, as without a stop.
+
+        Ctrl-C stops the run with a warning. The result is then what all chains have so far.
         """
         return self.drawn(seed, chains, options, data, progressbar, checkpoint, level=3)
 
@@ -477,12 +480,13 @@ def compile_nuts(
     those of ``compile_onnx``.
 
     The model has further inputs with default values, ``state_...``, and their next values, ``state_....next``, as
-    outputs: what a run is after ``state_steps`` steps of its loop, from which the next call goes on.
+    outputs. They hold a run after ``state_steps`` steps of its loop, from which the next call continues.
 
-    predict: the names of observed variables and Deterministics to predict, for each draw. The data that these read are
-    inputs of their own, ``x_new`` of x, of any length; the outputs are ``y_new`` of y, [chains, draws, ...].
-    diagnostics: whether R-hat and effective sample sizes of the parameters are outputs, ``b_rhat`` and ``b_ess`` of b;
-    None: if something is predicted. They are those of ArviZ, and NaN where a call does not give all draws.
+    - predict: the names of observed variables and Deterministics to predict, for each draw. The data that these
+      read are inputs of their own, ``x_new`` of x, of any length. The outputs are ``y_new`` of y, [chains, draws,
+      ...].
+    - diagnostics: whether R-hat and effective sample sizes of the parameters are outputs, ``b_rhat`` and ``b_ess``
+      of b; None: if something is predicted. They are those of ArviZ, and NaN if a call does not give all draws.
     """
     if taken := {"batch", "float32"} & {k for k, v in options.items() if v}:
         raise ValueError(f"a sampler has no option {taken.pop()}")
@@ -521,9 +525,12 @@ def compiled_sampler(
 
 @takes_options_of(compile_nuts)
 def export_nuts(model: Any, file: str | os.PathLike, **options: Any) -> Exported:
-    """Writes the sampler of ``compile_nuts`` as an ONNX file, and returns it. If the file is called ``name.c`` it is C, and
-    a shared library if it is called ``name.so``, with its header beside it, as from ``export_c``: one call gives all
-    draws, with what ``predict`` and ``diagnostics`` ask for. So it has no ``state_...`` inputs."""
+    """Writes the sampler of ``compile_nuts`` as an ONNX file, and returns it.
+
+    If the file is called ``name.c`` it is C, and if it is called ``name.so`` a shared library, with its header
+    beside it, as from ``export_c``. There one call gives all draws, with what ``predict`` and
+    ``diagnostics`` ask for. So it has no ``state_...`` inputs.
+    """
     path = Path(file)
     if path.suffix not in (".c", ".so"):
         return write_exported(lambda **o: compile_nuts(model, **o), file, options)

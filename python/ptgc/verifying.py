@@ -89,11 +89,11 @@ def differ(got, want, rtol) -> str:
 
 
 def verify(source: Any, *values: Any, seed: int = 0, rtol: float | None = None, **options: Any) -> bool:
-    """Runs a text, the .ptg file at a path or a function of mode ONNX or NATIVE on ONNX Runtime and as C.
+    """Runs a text, the .ptg file at a path, or a function of mode ONNX or NATIVE on ONNX Runtime and as C.
 
-    AssertionError names the first value of the graph in which the two differ, with its line. Values are given in the
-    order of the inputs; if there are none, they are random. rtol: None is 1e-9, for float32 1e-4. Options: tensors,
-    directory, allow, math, float32 and flags of ``compile``.
+    AssertionError names the first value of the graph in which the two differ, with its line. Values are given in
+    the order of the inputs. If there are none, they are random. rtol: None is 1e-9, for float32 1e-4. The options
+    are tensors, directory, allow, math, float32 and flags of ``compile``.
     """
     text = source
     if hasattr(source, "vm"):
