@@ -192,7 +192,6 @@ struct sym {
 	uint32_t len;
 	uint16_t word; /* token of a keyword or soft word; 0 for others (scanner) */
 	uint8_t dtype; /* enum dtype when the name is a dtype's */
-	bool taken;    /* lower: an ONNX value or node has the name, so no other one gets it */
 	char s[];      /* 0-terminated */
 };
 struct intern;

@@ -122,6 +122,8 @@ struct graph {
 	vec(struct replaced) replaced;
 	vec(struct value *) kept; /* ONNX level: rewrites leave them, as checks will read them */
 	bool checked;             /* ONNX level: something was recorded that must hold */
+	/* ONNX level, of lower/report.c: the names that values or nodes were given */
+	struct given_names *names;
 	/* PyTensor level, by words_of_generators(): the ops of the nodes, as bits, and whether a
 	 * value is complex */
 	uint64_t ops[MAX_OPS / 64];

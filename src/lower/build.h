@@ -20,6 +20,8 @@
 struct shared;
 struct build;
 
+/* Makes the results of n, which the target has a kernel for, by other nodes; false: n is good as it
+ * is. */
 typedef bool instead_fn_t(struct build *b, struct node *n, struct value **out);
 
 struct build {
@@ -32,13 +34,11 @@ struct build {
 	struct span span;   /* place given to new nodes */
 	struct attr *attrs; /* attributes collected for the next node */
 	uint32_t nattrs, cattrs;
-	struct cse *cse; /* NULL: nodes are inserted as they are asked for */
-	bool exact;      /* of the next nodes: see struct node */
-	bool guarded;    /* the same */
-	uint32_t sums;   /* depth of sums that are taken apart: see sum_by_algebra() */
-	/* What src/ort sets: makes the results of n, which the target has a kernel for, by other
-	 * nodes; false: n is good as it is. NULL while lowering: all nodes are. */
-	instead_fn_t *instead;
+	struct cse *cse;       /* NULL: nodes are inserted as they are asked for */
+	bool exact;            /* of the next nodes: see struct node */
+	bool guarded;          /* the same */
+	uint32_t sums;         /* depth of sums that are taken apart: see sum_by_algebra() */
+	instead_fn_t *instead; /* the legaliser asks it of each node; NULL: all are good */
 };
 
 /* One scope a block: nodes that can be used again (common subexpressions), and axes by their
@@ -53,6 +53,11 @@ struct cse {
 	uint32_t dims_cap, dims_len;
 };
 
+struct given_names {
+	bool *given; /* by number of a name */
+	uint32_t n;
+};
+
 /* What all scopes of one lowering share. */
 struct shared {
 	struct block **defined_in; /* by value id: see defining_block() */
@@ -61,6 +66,7 @@ struct shared {
 	struct hash_table constant_table;
 	struct fast *fast; /* by op: bodies that are one ONNX node */
 	const struct graph *from;
+	struct given_names *names;
 	const struct node *at;     /* the node of the user that is being lowered; NULL: none */
 	uint32_t expanding;        /* depth of bodies being expanded: places are the user's node */
 	bool failed;               /* an error was reported for `at` */
@@ -98,7 +104,8 @@ void check_lengths(struct build *b, const struct node *n, const struct value *ma
 /* "cannot be lowered": one message for a node of the user */
 void unsupported(struct build *b, const char *fmt, ...) PRINTF(2, 3);
 void raises(struct build *b, const char *fmt, ...) PRINTF(2, 3);
-bool take_name(struct sym *name); /* false: another value or node has it, or it is NULL */
+/* false: another value or node of the model has it, or it is NULL */
+bool take_name(struct build *b, struct sym *name);
 void name_value(struct build *b, struct value *v, struct sym *name); /* unless either has one */
 /* v, made by a node that is called `label` in the model: what the runtime shows if it fails */
 struct value *labelled(struct build *b, struct value *v, const char *label);
@@ -121,8 +128,9 @@ static inline struct block *defining_block(const struct build *b, const struct v
 struct value *find_made(struct build *b, enum onnx_id op, struct value *x, struct value *y);
 bool nodes_equal(const struct node *a, const struct node *b); /* same operator, same inputs */
 uint32_t node_hash(const struct node *n);
-/* Opens a graph that was lowered: nodes can be emitted into its blocks. */
-void build_reopen(struct build *b, struct ctx *cx, struct graph *g);
+/* Opens a graph that was lowered: nodes can be emitted into its blocks, or, where `instead` says
+ * so, others in their place. */
+void build_reopen(struct build *b, struct ctx *cx, struct graph *g, instead_fn_t *instead);
 /* The ONNX value that stands for v after the rewrites, too; NULL: none is left, or v is a constant
  */
 struct value *lowered_value(struct value *v);

@@ -697,13 +697,13 @@ static void lower_states(struct build *b, struct graph *from, struct graph *to)
 static void take_outputs(struct build *b, struct graph *g)
 {
 	for (uint32_t i = 0; i < g->block->results.len; i++)
-		take_name(g->block->results.at[i]->name);
+		take_name(b, g->block->results.at[i]->name);
 	for (uint32_t i = 0; i < g->block->params.len; i++)
-		take_name(g->block->params.at[i]->name);
+		take_name(b, g->block->params.at[i]->name);
 	for (uint32_t i = 0; i < g->states.len; i++) {
 		struct state *s = &g->states.at[i];
 		struct sym *name = s->next ? next_name(b, s) : NULL;
-		if (s->next && !take_name(name))
+		if (s->next && !take_name(b, name))
 			error(b->cx, s->param->span, E_DUPLICATE,
 			      "the next value of the state '%s' is an output called '%s', but "
 			      "another input or output has this name",
@@ -713,7 +713,7 @@ static void take_outputs(struct build *b, struct graph *g)
 
 struct graph *lower(struct ctx *cx, struct graph *g, const struct lowering *of_op)
 {
-	struct build b = {.cx = cx, .opset = cx->opt.opset, .target = cx->opt.target};
+	struct build b = build_at(cx, NULL, NULL);
 	struct graph *to = new (cx->arena, struct graph);
 	uint32_t before = cx->errors;
 	bool wrong = cx->errors > cx->refused; /* there are mistakes, not only refused ops */
@@ -723,6 +723,7 @@ struct graph *lower(struct ctx *cx, struct graph *g, const struct lowering *of_o
 	scope_open(&b, to->block);
 	b.cse->shared = new (cx->arena, struct shared);
 	b.cse->shared->from = g;
+	b.cse->shared->names = to->names = new (cx->arena, struct given_names);
 	b.cse->shared->of_op = of_op;
 	b.cse->shared->enough = wrong ? cx->next_id + MAX_LOOK : UINT32_MAX;
 	record_lengths(&b, g, to);

@@ -51,17 +51,25 @@ void raises(struct build *b, const char *fmt, ...)
 
 /* ---- names ---- */
 
-bool take_name(struct sym *name)
+bool take_name(struct build *b, struct sym *name)
 {
-	if (!name || name->taken)
+	struct given_names *names = b->cse->shared->names;
+
+	if (!name)
 		return false;
-	name->taken = true;
-	return true;
+	if (name->number >= names->n) {
+		uint32_t n = name_count(b->cx) + names->n / 2 + 64;
+		names->given = arena_grow(b->cx->arena, names->given, names->n, n);
+		names->n = n;
+	}
+	bool given = names->given[name->number];
+	names->given[name->number] = true;
+	return !given;
 }
 
 void name_value(struct build *b, struct value *v, struct sym *name)
 {
-	if (!v->name && !b->cse->shared->expanding && take_name(name))
+	if (!v->name && !b->cse->shared->expanding && take_name(b, name))
 		v->name = name;
 }
 
@@ -71,7 +79,7 @@ struct value *labelled(struct build *b, struct value *v, const char *label)
 
 	if (!v->def || v->def->label)
 		return v;
-	while (!take_name(name)) /* the runtime wants each name once */
+	while (!take_name(b, name)) /* the runtime wants each name once */
 		name = intern_str(b->cx, arena_printf(b->cx->arena, "%s (%u)", label,
 						      ++b->cse->shared->nlabels));
 	v->def->label = name->s;

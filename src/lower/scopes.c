@@ -333,11 +333,13 @@ static void adopt(struct build *b, struct value *v)
 	v->lowered = v;
 }
 
-void build_reopen(struct build *b, struct ctx *cx, struct graph *g)
+void build_reopen(struct build *b, struct ctx *cx, struct graph *g, instead_fn_t *instead)
 {
-	*b = (struct build){.cx = cx, .opset = cx->opt.opset, .target = cx->opt.target};
+	*b = build_at(cx, NULL, NULL);
+	b->instead = instead;
 	scope_open(b, g->block);
 	b->cse->shared = new (cx->arena, struct shared);
+	b->cse->shared->names = g->names;
 	each_value(b, g->block, adopt);
 }
 

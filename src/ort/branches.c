@@ -261,7 +261,7 @@ static bool decide_once(struct branches *x, struct value *cond)
 void decide_by_ifs(struct ctx *cx, struct graph *g)
 {
 	struct branches x = {.cx = cx, .block = g->block};
-	struct build b = {.cx = cx};
+	struct build b = build_at(cx, g->block, NULL);
 	struct value *seen[MAX_IFS];
 	uint32_t nseen = 0;
 	bool open;

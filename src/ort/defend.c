@@ -98,12 +98,11 @@ static void rebuild_block(struct build *b, struct block *k)
 
 bool replace_wrong_nodes(struct ctx *cx, struct graph *g)
 {
-	struct build b = {.cx = cx};
+	struct build b = build_at(cx, g->block, NULL);
 
 	if (!any_wrong(&b, g->block))
 		return false;
-	build_reopen(&b, cx, g);
-	b.instead = ort_instead;
+	build_reopen(&b, cx, g, ort_instead);
 	rebuild_block(&b, g->block);
 	if (cx->errors)
 		stop(cx);

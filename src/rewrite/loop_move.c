@@ -596,7 +596,7 @@ void loop_move(struct ctx *cx, struct graph *g)
 	struct loop_pass m = {.cx = cx};
 	struct loop_scope top = {.block = g->block};
 
-	build_reopen(&m.b, cx, g);
+	build_reopen(&m.b, cx, g, NULL);
 	top.scope = m.b.cse;
 	mark_results(&m, g->block);
 	for (uint32_t i = 0; i < g->kept.len; i++)

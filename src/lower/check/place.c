@@ -543,8 +543,7 @@ bool place_checks(struct ctx *cx, struct graph *g, instead_fn_t *instead)
 	g->kept.len = 0;
 	if (!g->checked || !has_checks(g->block))
 		return false;
-	build_reopen(&b, cx, g);
-	b.instead = instead;
+	build_reopen(&b, cx, g, instead);
 	b.cse->shared->raw_dims = true;
 	p.order = new_array(cx->scratch, uint32_t, p.nvalues);
 	p.instead = new_array(cx->scratch, struct value *, p.nvalues);
