@@ -45,6 +45,9 @@ DRAWS = {
     "large binomial": ("binomial_rv", [trials((310, 2000), (1000, 1e8)), mixed((0.1, 0.9))], np.random.Generator.binomial, 0),
     "huge binomial": ("binomial_rv", [trials((310, 2000), (1e9, 1e15)), mixed((0.1, 0.9))], np.random.Generator.binomial, 0),
     "mostly huge binomial": ("binomial_rv", [trials((1, 2000), (1e9, 1e15)), mixed((0, 0.9))], np.random.Generator.binomial, 0),
+    "negative binomial": (
+        "negative_binomial_rv", [mixed((0.01, 1), (1, 9), 1, (10, 100)), mixed((0.01, 0.1), (0.1, 1), 1)],
+        np.random.Generator.negative_binomial, 0),
 }  # fmt: skip
 
 
