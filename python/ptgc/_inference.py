@@ -80,7 +80,7 @@ def inference_data(
     shown = {k: v for k, v in dims.items() if k in named}
     found = arviz.from_dict(
         {**drawn, **{k: dict(v) for k, v in groups.items()}}, dims=shown, coords=coords, pred_dims=shown,
-        pred_coords=pred_coords,
+        pred_coords=pred_coords, save_warmup=True,
     )  # fmt: skip
     for name in {*drawn, "predictions"} & {*drawn, *groups}:
         found[name].attrs.update(attrs)

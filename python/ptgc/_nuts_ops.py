@@ -86,7 +86,8 @@ class Nuts(Op):
             text = f"fn {bound}{{{listed}}}(q) -> (logp, gradient) {{\n  logp, gradient = {density}(q, {listed})\n}}\n"
             printer.add_text(text)
             density = f"{bound}{{{', '.join(f'{name}={v}' for name, v in zip(names, data))}}}"
-        props = [f"{name}={getattr(self, name)!r}" for name in self.__props__ if name != "fgraph"]
+        given = {name: getattr(self, name) for name in self.__props__ if name != "fgraph"}
+        props = [f"{name}={v!r}" for name, v in given.items() if v is not False]
         given = [f"logp={density if data else density + '{}'}", *props]
         return f"{type(self).__name__}{{{', '.join(given)}}}({', '.join(own)})"
 
@@ -112,9 +113,15 @@ class Convergence(Op):
 
 class NutsSteps(Nuts):
     """The same by steps of its loop. Inputs: start and words, how many steps, what the run is, of the types of STATE,
-    then the data. The last results are what the run is then."""
+    then the data. The last results are what the run is then. keep_tuning: the draws of tuning come first."""
+
+    __props__ = (*Nuts.__props__, "keep_tuning")
 
     own_inputs = 3 + len(STATE)
+
+    def __init__(self, *args, keep_tuning: bool = False, **named):
+        super().__init__(*args, **named)
+        self.keep_tuning = keep_tuning
 
     def make_node(self, start, words, steps, *state_and_data):
         results = [*self.results(start, None, STATS_OF_STEPS), *(type() for type in STATE.values())]

@@ -31,7 +31,6 @@ REFUSED = {
 }
 MUST_BE = {
     "return_inferencedata": (True, "the result is ArviZ's InferenceData"),
-    "discard_tuned_samples": (True, "draws of tuning are not kept"),
 }
 INITS = {"auto": None, "jitter+adapt_diag": None, "adapt_diag": 0.0}  # the jitter that each stands for
 
@@ -40,8 +39,8 @@ def sample(
     model: Any, draws: int = 1000, tune: int | None = None, chains: int | None = None, *, cores: int | None = None,
     random_seed: int | None = None, progressbar: bool | None = None, quiet: bool = False, var_names: Sequence[str] | None = None,
     initvals: Mapping[Any, Any] | None = None, init: str = "auto", jitter_max_retries: int = 100, target_accept: float = 0.8,
-    max_treedepth: int = 10, compute_convergence_checks: bool = True, data: Which = "constants",
-    checkpoint: str | os.PathLike | None = None, options: Any = None, **others: Any,
+    max_treedepth: int = 10, discard_tuned_samples: bool = True, compute_convergence_checks: bool = True,
+    data: Which = "constants", checkpoint: str | os.PathLike | None = None, options: Any = None, **others: Any,
 ):  # fmt: skip
     """Draws from the posterior of a PyMC model by NUTS on ONNX Runtime, as ArviZ's InferenceData.
 
@@ -55,6 +54,7 @@ def sample(
     - init: "auto" and "jitter+adapt_diag", or "adapt_diag" for a start without jitter.
     - progressbar, checkpoint, options: as in ``Sampler.sample``.
     - quiet: no progress and no warnings.
+    - discard_tuned_samples=False: the groups ``warmup_posterior`` and ``warmup_sample_stats`` have the draws of tuning.
     """
     refuse_others(others)
     if init not in INITS:
@@ -71,7 +71,8 @@ def sample(
     given = Data(with_initvals(model, initvals), data)
     if chains is None:
         chains = 4 if cores is None else max(2, cores)
-    sampler = compiled_sampler(given, chains, var_names, of_graph, {})
+    keep_tuning = not discard_tuned_samples and bool(of_graph["tune"])
+    sampler = compiled_sampler(given, chains, var_names, of_graph, {}, keep_tuning=keep_tuning)
     if cores is not None:
         options = on_threads(cores, options)
     shown, checks = False if quiet else progressbar, compute_convergence_checks and not quiet

@@ -64,6 +64,15 @@ class Run:
     def total(self) -> int:
         return self.settings["tune"] + self.settings["draws"]
 
+    @property
+    def kept_tuning(self) -> int:
+        """How many draws of tuning come first."""
+        return self.settings["tune"] if self.settings.get("keep_tuning") else 0
+
+    def diverged(self) -> int:
+        """How many of the draws behind tuning have diverged."""
+        return int(np.concatenate([p["diverging"] for p in self.parts], axis=1)[:, self.kept_tuning :].sum())
+
     def is_over(self) -> bool:
         return bool(self.parts) and (not self.held or self.done >= self.total)
 
@@ -125,14 +134,13 @@ class Progress:
     def show(self, run: Run) -> None:
         now, of = run.mean_done(), run.total
         chains = run.parts[-1]["lp"].shape[0]
-        diverged = sum(int(p["diverging"].sum()) for p in run.parts)
         step = float(np.mean(run.parts[-1]["step_size"]))
         seconds = time.monotonic() - self.begun
         left = "" if now <= self.first else f", {duration(seconds * (of - now) / (now - self.first))} left"
         kind = "tuning" if run.done < run.settings["tune"] else "drawing"
         text = (
             f"{chains} chains, {kind}: {100 * now / of:3.0f} % of {of} draws, {duration(seconds)}{left}, "
-            f"{diverged} divergences, step size {step:.3g}"
+            f"{run.diverged()} divergences, step size {step:.3g}"
         )
         self.write("\r" + text.ljust(self.width))
         self.width = len(text)

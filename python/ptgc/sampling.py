@@ -237,10 +237,11 @@ class SamplerGraph:
 
 def graph_of_sampler(
     data: Data, start: Start, chains: int | None, var_names: Sequence[str] | None, options: dict[str, Any],
-    by_steps: bool = False, predicted: Predicted | None = None, diagnostics: bool = False,
+    by_steps: bool = False, predicted: Predicted | None = None, diagnostics: bool = False, keep_tuning: bool = False,
 ) -> SamplerGraph:  # fmt: skip
     """As of ``nuts_graph``; by_steps: a call may take some steps of the loop, and the next one goes on. predicted: what is
-    to be predicted by these steps. diagnostics: R-hat and effective sample sizes, too."""
+    to be predicted by these steps. diagnostics: R-hat and effective sample sizes, too. keep_tuning: of a sampler by steps,
+    whether the draws of tuning come first."""
     check_options(chains, **options)
     model = data.model
     density, read = density_graph(data, start)
@@ -251,7 +252,7 @@ def graph_of_sampler(
     states = {}
     if by_steps:
         steps, held = pt.lscalar("state_steps"), [type(f"state_{name}") for name, type in STATE.items()]
-        points, *found = NutsSteps(density, **options)(*begin, steps, *held, *read)
+        points, *found = NutsSteps(density, **options, keep_tuning=keep_tuning)(*begin, steps, *held, *read)
         stats, following = dict(zip(STATS_OF_STEPS, found)), found[len(STATS_OF_STEPS) :]
         states = {steps: (np.array(ALL_STEPS), steps)}
         states |= {v: (nothing(v.type), new) for v, new in zip(held, following, strict=True)}
@@ -422,9 +423,9 @@ class Sampler(OfModel):
             saved.restore(run)
         over = self.explained(lambda: run.go(progress_of(progressbar), saved), feed)
         results = run.results() if run.parts else {}
-        drawn = results["lp"].shape[1] if results else 0
+        drawn = results["lp"].shape[1] - run.kept_tuning if results else 0
         if not over:
-            if not drawn:
+            if drawn <= 0:
                 raise KeyboardInterrupt
             warn_of_stop(run, drawn, saved, level)
         return self.described(results, feed, run, checks, level + 1)
@@ -432,10 +433,17 @@ class Sampler(OfModel):
     def described(self, results, feed, run: Run, checks: bool, level: int):
         groups = Seen(dict(self.groups), dict(self.written)).groups(feed)
         predictions, results = parted(results, self.predicted)
+        tuning, results = without_tuning(results, run.kept_tuning)
         new_data, _ = parted(feed, self.predicted)
         sizes = self.coords_of({k: v[0, 0] for k, v in results.items() if k in self.dims} | flat(groups), 0)
         if predictions:
             groups |= {"predictions": predictions} | ({"predictions_constant_data": new_data} if new_data else {})
+        if tuning:
+            stats = {*STATS, *STATS_OF_STEPS}
+            groups |= {
+                "warmup_posterior": {k: v for k, v in tuning.items() if k not in stats},
+                "warmup_sample_stats": {k: v for k, v in tuning.items() if k in stats},
+            }
         new_sizes = self.coords_of({k: v[0, 0] for k, v in predictions.items()} | new_data, 0)
         attrs = {
             "inference_library": "ptgc", "inference_library_version": version_of("ptgc"), **self.versions,
@@ -448,6 +456,13 @@ class Sampler(OfModel):
             for text in doubts(found, free_variables(list(self.point), list(found.posterior))):
                 warnings.warn(text, stacklevel=level)
         return found
+
+
+def without_tuning(results: Mapping[str, np.ndarray], tune: int) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """The first draws of each chain, and the later ones. What a chain has once is that of its end."""
+    once = {k: v for k, v in results.items() if k == "step_size"}
+    each = {k: v for k, v in results.items() if k not in once}
+    return {k: v[:, :tune] for k, v in each.items()} if tune else {}, {k: v[:, tune:] for k, v in each.items()} | once
 
 
 def parted(arrays: Mapping[str, Any], names: Mapping[str, str]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
@@ -497,19 +512,19 @@ def compile_nuts(
 
 def compiled_sampler(
     data: Data, chains, var_names, of_graph: dict[str, Any], options: dict[str, Any], predict: Sequence[str] = (),
-    diagnostics: bool | None = None,
+    diagnostics: bool | None = None, keep_tuning: bool = False,
 ) -> Sampler:  # fmt: skip
     model, start = data.model, start_of(data)
     predicted = Predicted(data, predict) if predict else None
     judged = bool(predict) if diagnostics is None else diagnostics
-    graph = graph_of_sampler(data, start, chains, var_names, of_graph, True, predicted, judged)
+    graph = graph_of_sampler(data, start, chains, var_names, of_graph, True, predicted, judged, keep_tuning)
     shapes = [[n if isinstance(n, int) else None for n in shape] for shape in start.shapes]
     seen = seen_by(data)
     parts = described(
         data, graph.inputs, graph.outputs, dict(zip((v.name for v in model.value_vars), shapes)),
         {*flat(seen.inputs), *flat(seen.written), *predict},
     )  # fmt: skip
-    settings = {**of_graph, "chains": chains, "diagnostics": graph.diagnostics}
+    settings = {**of_graph, "chains": chains, "diagnostics": graph.diagnostics, "keep_tuning": keep_tuning}
     parts |= {"settings": settings, "groups": seen.inputs, "predicted": {}}
     made_by = sys.modules[type(data.source).__module__.partition(".")[0]]
     parts["versions"] = {"modeling_interface": "PyMC", "modeling_interface_version": getattr(made_by, "__version__", "")}

@@ -273,13 +273,26 @@ def one_call():
         assert 0.5 < float(near.posterior["tau"][0, 0]) / start < 2
     for words, named in (
         (["cores", "1 at least"], {"cores": 0}), (["blas_cores"], {"blas_cores": 2}), (["step", "NUTS"], {"step": None}), (["did you mean 'tune'"], {"tunes": 4}),
-        (["return_inferencedata"], {"return_inferencedata": False}), (["discard_tuned_samples"], {"discard_tuned_samples": False}),
+        (["return_inferencedata"], {"return_inferencedata": False}),
         (["random_seed"], {"random_seed": [1, 2]}), (["initvals"], {"initvals": [{}]}),
     ):  # fmt: skip
         refused(TypeError, words, ptgc.sample, model, **named)
     refused(ValueError, ["init"], ptgc.sample, model, init="advi")
     refused(ValueError, ["no free variable 'theta'"], ptgc.sample, model, initvals={"theta": 1})
     quiet(ptgc.sample, model, 5, 5, return_inferencedata=True, discard_tuned_samples=True)
+    options = {"random_seed": 3, "progressbar": False}
+    kept, _ = quiet(ptgc.sample, model, 40, 50, 2, discard_tuned_samples=False, **options)
+    alone, _ = quiet(ptgc.sample, model, 40, 50, 2, **options)
+    for group in "posterior", "sample_stats":
+        warm = kept[f"warmup_{group}"]
+        for name, v in alone[group].items():
+            np.testing.assert_allclose(kept[group][name].values, v.values, rtol=1e-12)
+            if name != "step_size":
+                assert warm[name].dims == v.dims and warm[name].shape == (2, 50, *v.shape[2:]), name
+    np.testing.assert_array_equal(kept.warmup_posterior.coords["school"].values, list("ABCDEFGH"))
+    with stopped_at(8):
+        some, _ = quiet(ptgc.sample, model, 1000, 30, 2, discard_tuned_samples=False, random_seed=3)
+    assert some.warmup_posterior["mu"].shape == (2, 30) and 0 < some.posterior["mu"].shape[1] < 1000
     on_one, _ = quiet(ptgc.sample, model, 5, 5, cores=1, random_seed=1)
     assert on_one.posterior.sizes["chain"] == 2 and quiet(ptgc.sample, model, 5, 5, cores=3)[0].posterior.sizes["chain"] == 3
     equal(quiet(ptgc.sample, model, 5, 5, 2, random_seed=1)[0], on_one)
