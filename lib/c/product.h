@@ -159,11 +159,9 @@ static inline void ptgc_add_tiles(const double *a, int64_t a_row, int64_t a_col,
 			if (rows == 1)
 				ptgc_tile_row(a + i * a_row, a_col, packs ? panel : from,
 					      packs ? PTGC_TILE_COLUMNS : b_row, terms, tile[0]);
-			else if (packs)
-				ptgc_tile(a + i * a_row, a_row, a_col, panel, PTGC_TILE_COLUMNS,
-					  terms, tile);
 			else
-				ptgc_tile(a + i * a_row, a_row, a_col, from, b_row, terms, tile);
+				ptgc_tile(a + i * a_row, a_row, a_col, packs ? panel : from,
+					  packs ? PTGC_TILE_COLUMNS : b_row, terms, tile);
 			ptgc_put_tile(y + i * y_row + j * y_col, y_row, y_col, tile[0], rows,
 				      columns, i0 - i, j0 - j, first);
 		}
