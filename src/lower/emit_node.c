@@ -9,21 +9,6 @@
 
 #include "lower/internal.h"
 
-static bool has_kernel(struct build *b, const struct node *n)
-{
-	enum dtype in[64], out[64];
-	uint32_t nin = n->nin < countof(in) ? n->nin : countof(in);
-	uint32_t nout = n->nout < countof(out) ? n->nout : countof(out);
-
-	if (b->opset < n->onnx->since)
-		return false;
-	for (uint32_t i = 0; i < nin; i++)
-		in[i] = n->in[i] ? n->in[i]->type.dtype : DT_NONE;
-	for (uint32_t i = 0; i < nout; i++)
-		out[i] = n->out[i]->type.dtype;
-	return kernel_exists(b->cx, n->onnx, in, nin, out, nout);
-}
-
 static void poison_results(struct build *b, struct node *n, struct value **out, uint32_t nout)
 {
 	struct type t = type_of(DT_FLOAT32, 0, NULL);
@@ -171,7 +156,7 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 	n->as_written = raw;
 	n->small_ints = b->cse->shared->small_ints;
 	n->exact = b->exact;
-	bool runs = op->domain[0] || (taken && has_kernel(b, n));
+	bool runs = op->domain[0] || (taken && node_has_kernel(b->cx, n));
 	if (!runs && !legalise(b, n, out)) {
 		poison_results(b, n, out, nout);
 		return;

@@ -91,11 +91,11 @@ int64_t assumed_size(struct ctx *cx, const struct value *v)
 	return n;
 }
 
-static bool has_kernel(struct ctx *cx, enum onnx_id op, enum dtype t, uint32_t nin)
+static bool can_stretch(struct ctx *cx, enum onnx_id op, enum dtype t, uint32_t nin)
 {
 	enum dtype in[SIZE_CONCAT_COPIES] = {t, op == ONNX_Expand ? DT_INT64 : t, t, t};
 
-	return kernel_exists(cx, onnx_find(op, cx->opt.opset), in, nin, &t, 1);
+	return has_kernel(cx, op, in, nin, &t, 1);
 }
 
 /* Has v the lengths of `as` along the axes of g? */
@@ -123,7 +123,7 @@ static struct value *stretched(struct stretch *s, struct build *b, const struct 
 	enum onnx_id op = copies ? ONNX_Concat : ONNX_Expand;
 
 	if (!is_made_here(s, b->block, v) || g->end > rank ||
-	    !has_kernel(cx, op, (enum dtype)v->type.dtype, nin))
+	    !can_stretch(cx, op, (enum dtype)v->type.dtype, nin))
 		return NULL;
 	struct stretched *at = &s->of[v->id];
 	if (at->to && at->first == g->first && at->end == g->end &&
@@ -176,7 +176,7 @@ static bool stretch_to_whole(struct stretch *s, struct build *b, struct node *n,
 	for (uint32_t j = 0; j < n->nin && whole; j++) {
 		struct value *v = n->in[j];
 		if (!(ones >> j & 1) || !is_made_here(s, b->block, v) ||
-		    !has_kernel(s->cx, ONNX_Expand, (enum dtype)v->type.dtype, 2))
+		    !can_stretch(s->cx, ONNX_Expand, (enum dtype)v->type.dtype, 2))
 			continue;
 		v = emit_(b, ONNX_Expand, v, emit_(b, ONNX_Shape, whole));
 		set_input(n, j, with_dims(v, whole->type.dims));

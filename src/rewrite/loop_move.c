@@ -524,13 +524,6 @@ static bool has_fixed_states(struct loop_pass *m, const struct node *loop, const
 	return true;
 }
 
-static bool scan_exists(struct loop_pass *m)
-{
-	const struct onnx_op *op = onnx_find(ONNX_Scan, m->cx->opt.opset);
-
-	return op && kernel_exists(m->cx, op, NULL, 0, NULL, 0);
-}
-
 static void look_at_loop(struct loop_pass *m, struct loop_scope *f)
 {
 	struct node *loop = f->loop;
@@ -547,8 +540,8 @@ static void look_at_loop(struct loop_pass *m, struct loop_scope *f)
 	f->counted = all && f->trips != DIM_NONE && dim_ge(m->cx, f->trips, 0) &&
 		     !(dim_is_const(m->cx, f->trips, &trips) && trips > MAX_TRIPS);
 	f->certain = begins && (!loop->in[0] || some);
-	f->scan = f->counted && some && flag_is_on(m->cx, FLAG_SCAN) && scan_exists(m) &&
-		  has_fixed_states(m, loop, body);
+	f->scan = f->counted && some && flag_is_on(m->cx, FLAG_SCAN) &&
+		  has_kernel(m->cx, ONNX_Scan, NULL, 0, NULL, 0) && has_fixed_states(m, loop, body);
 }
 
 /* Never -0 at first nor after a step: never */

@@ -166,9 +166,8 @@ struct value *make_finite(struct ctx *cx, struct node *n)
 	if (v != resolve(x[1 - nan]->def->in[0]))
 		return NULL;
 	enum dtype types[2] = {v->type.dtype, v->type.dtype}, result[1] = {DT_BOOL};
-	const struct onnx_op *less = onnx_find(ONNX_Less, cx->opt.opset);
 	if (!find_kernel(cx, ONNX_Abs, types[0], 1) ||
-	    !kernel_exists(cx, less, types, 2, result, 1))
+	    !has_kernel(cx, ONNX_Less, types, 2, result, 1))
 		return NULL;
 	become(cx, m, ONNX_Abs, v);
 	either->type = v->type;

@@ -31,7 +31,7 @@ static bool is_large(const struct ctx *cx, const struct value *v)
 	if (!t || !t->splat || tensor_size(t) <= LARGEST)
 		return false;
 	out = (enum dtype)t->dtype;
-	return kernel_exists(cx, onnx_find(ONNX_ConstantOfShape, cx->opt.opset), &in, 1, &out, 1);
+	return has_kernel(cx, ONNX_ConstantOfShape, &in, 1, &out, 1);
 }
 
 static void splat_block(struct ctx *cx, struct block *top)

@@ -37,18 +37,12 @@ static void forget(struct verify *v, const struct block *b)
 
 static void check_kernel(struct verify *v, struct node *n)
 {
-	enum dtype in[64], out[64];
-	uint32_t nin = n->nin < 64 ? n->nin : 64, nout = n->nout < 64 ? n->nout : 64;
-
 	if (n->onnx->domain[0]) /* another domain: nothing is known about its kernels */
 		return;
-	for (uint32_t i = 0; i < nin; i++)
-		in[i] = n->in[i] ? n->in[i]->type.dtype : DT_NONE;
-	for (uint32_t i = 0; i < nout; i++)
-		out[i] = n->out[i]->type.dtype;
-	if (!kernel_exists(v->cx, n->onnx, in, nin, out, nout))
+	if (!node_has_kernel(v->cx, n))
 		error(v->cx, n->span, E_UNSUPPORTED, "the target has no kernel for ONNX %s of %s",
-		      n->onnx->name, nin ? dtypes[in[0]].name : "nothing");
+		      n->onnx->name,
+		      n->nin ? dtypes[n->in[0] ? n->in[0]->type.dtype : DT_NONE].name : "nothing");
 }
 
 static void verify_block(struct verify *v, struct block *b, bool inner)

@@ -181,6 +181,29 @@ bool kernel_exists(const struct ctx *cx, const struct onnx_op *op, const enum dt
 		runs_too(portable_kernels, countof(portable_kernels), PORTABLE_PROBED, op, seen));
 }
 
+bool has_kernel(const struct ctx *cx, enum onnx_id id, const enum dtype *in, uint32_t nin,
+		const enum dtype *out, uint32_t nout)
+{
+	const struct onnx_op *op = onnx_find(id, cx->opt.opset);
+
+	return op && kernel_exists(cx, op, in, nin, out, nout);
+}
+
+bool node_has_kernel(const struct ctx *cx, const struct node *n)
+{
+	enum dtype in[64], out[64];
+	uint32_t nin = n->nin < countof(in) ? n->nin : countof(in);
+	uint32_t nout = n->nout < countof(out) ? n->nout : countof(out);
+
+	if (cx->opt.opset < n->onnx->since)
+		return false;
+	for (uint32_t i = 0; i < nin; i++)
+		in[i] = n->in[i] ? n->in[i]->type.dtype : DT_NONE;
+	for (uint32_t i = 0; i < nout; i++)
+		out[i] = n->out[i]->type.dtype;
+	return kernel_exists(cx, n->onnx, in, nin, out, nout);
+}
+
 const struct onnx_op *find_kernel(struct ctx *cx, enum onnx_id id, enum dtype t, uint32_t nin)
 {
 	const struct onnx_op *op = onnx_find(id, cx->opt.opset);

@@ -44,6 +44,10 @@ release_set kernel_releases(const struct onnx_op *op, const enum dtype *in, uint
 /* Has the target a kernel for the op with these dtypes, in all releases that the model is for? */
 bool kernel_exists(const struct ctx *cx, const struct onnx_op *op, const enum dtype *in,
 		   uint32_t nin, const enum dtype *out, uint32_t nout);
+/* The same for the operator of the model's opset, and for a node as its values are typed */
+bool has_kernel(const struct ctx *cx, enum onnx_id id, const enum dtype *in, uint32_t nin,
+		const enum dtype *out, uint32_t nout);
+bool node_has_kernel(const struct ctx *cx, const struct node *n);
 /* The operator of the model's opset, if the target has a kernel for nin inputs and a result of
  * dtype t; else NULL */
 const struct onnx_op *find_kernel(struct ctx *cx, enum onnx_id id, enum dtype t, uint32_t nin);
