@@ -95,15 +95,6 @@ struct node *onnx_node(struct build *b, enum onnx_id op, struct value **in, uint
 	return raw_node(b, onnx_nearest(op, b->opset), in, nin, nout);
 }
 
-struct build build_at(struct ctx *cx, struct block *k, struct node *after)
-{
-	return (struct build){.cx = cx,
-			      .opset = cx->opt.opset,
-			      .target = cx->opt.target,
-			      .block = k,
-			      .after = after};
-}
-
 static void insert(struct build *b, struct node *n)
 {
 	struct node **at = b->after ? &b->after->next : &b->block->first;

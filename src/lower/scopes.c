@@ -1,8 +1,8 @@
 /*
  * scopes.c: blocks that are being built, and what is in them. In: nodes and constants that are
  * about to be made. Out: an equal one that was made before in this block or one around it, so that
- * x + 1 is one node however often it is asked for. A graph that was lowered can be opened again
- * (build_reopen), and then its nodes are known too.
+ * x + 1 is one node however often it is asked for. Nodes can be put into a graph that was lowered
+ * (build_at); if it is opened again (build_reopen), its nodes are known too.
  */
 #include <string.h>
 
@@ -331,6 +331,15 @@ static void adopt(struct build *b, struct value *v)
 	if (!v->data)
 		set_defining_block(b, v);
 	v->lowered = v;
+}
+
+struct build build_at(struct ctx *cx, struct block *k, struct node *after)
+{
+	return (struct build){.cx = cx,
+			      .opset = cx->opt.opset,
+			      .target = cx->opt.target,
+			      .block = k,
+			      .after = after};
 }
 
 void build_reopen(struct build *b, struct ctx *cx, struct graph *g, instead_fn_t *instead)
