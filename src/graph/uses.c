@@ -125,6 +125,8 @@ static void lose_readers(struct value **in, uint32_t nin)
 
 void drop_node(struct node *n)
 {
+	if (n->dead)
+		return;
 	n->dead = true;
 	lose_readers(n->in, n->nin);
 }
@@ -133,8 +135,10 @@ void set_input(struct node *n, uint32_t i, struct value *v)
 {
 	struct value *old = n->in[i];
 
-	v->uses++;
 	n->in[i] = v;
+	if (n->dead) /* what it read was given up when it was dropped */
+		return;
+	v->uses++;
 	lose_readers(&old, 1);
 }
 
@@ -143,11 +147,13 @@ void set_inputs(struct node *n, struct value **in, uint32_t nin)
 	struct value **old = n->in;
 	uint32_t nold = n->nin;
 
+	n->in = in;
+	n->nin = (uint16_t)nin;
+	if (n->dead)
+		return;
 	for (uint32_t i = 0; i < nin; i++)
 		if (in[i])
 			in[i]->uses++;
-	n->in = in;
-	n->nin = (uint16_t)nin;
 	lose_readers(old, nold);
 }
 

@@ -180,6 +180,42 @@ static void test_set_inputs(void **state)
 	assert_int_equal(s.x.uses, 0);
 }
 
+/* A node that was dropped gave up what it read: it reads and gives up nothing any more. */
+static void test_dead(void **state)
+{
+	struct small s;
+	struct value *in[] = {&s.a, &s.a};
+	(void)state;
+
+	make_small(&s);
+	drop_node(&s.nodes[1]); /* b = f(a) */
+	assert_int_equal(s.a.uses, 1);
+	set_input(&s.nodes[1], 0, &s.x);
+	set_inputs(&s.nodes[1], in, 2);
+	drop_node(&s.nodes[1]);
+	assert_int_equal(s.a.uses, 1);
+	assert_int_equal(s.x.uses, 1);
+	assert_false(s.nodes[0].dead);
+}
+
+static void test_results(void **state)
+{
+	struct ctx *cx = fresh_ctx();
+	struct block inner = {.depth = 1};
+	struct value x = {0}, y = {0}, z = {0};
+	(void)state;
+
+	add_result(cx, &inner, 0, &y);
+	add_result(cx, &inner, 0, &x);
+	assert_int_equal(inner.results.len, 2);
+	assert_true(inner.results.at[0] == &x && inner.results.at[1] == &y);
+	put_result(&inner, 1, &z);
+	assert_ptr_equal(inner.results.at[1], &z);
+	assert_int_equal(z.uses, 1);
+	assert_true(z.is_result && z.is_inner_result);
+	ctx_free(cx);
+}
+
 static void test_drop_node(void **state)
 {
 	struct small s;
@@ -259,7 +295,8 @@ int main(void)
 		cmocka_unit_test(test_table),     cmocka_unit_test(test_many),
 		cmocka_unit_test(test_set_input), cmocka_unit_test(test_set_inputs),
 		cmocka_unit_test(test_drop_node), cmocka_unit_test(test_replace),
-		cmocka_unit_test(test_long_way),
+		cmocka_unit_test(test_long_way),  cmocka_unit_test(test_dead),
+		cmocka_unit_test(test_results),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
