@@ -128,6 +128,10 @@ static inline struct block *defining_block(const struct build *b, const struct v
 struct value *find_made(struct build *b, enum onnx_id op, struct value *x, struct value *y);
 bool nodes_equal(const struct node *a, const struct node *b); /* same operator, same inputs */
 uint32_t node_hash(const struct node *n);
+/* A builder for a graph that was lowered: a node that is asked for goes behind `after` of k, or
+ * before all others if that is NULL, and is the new insertion point. It is neither folded nor
+ * shared, and the target must have a kernel for it. Uses are counted. */
+struct build build_at(struct ctx *cx, struct block *k, struct node *after);
 /* Opens a graph that was lowered: nodes can be emitted into its blocks, or, where `instead` says
  * so, others in their place. */
 void build_reopen(struct build *b, struct ctx *cx, struct graph *g, instead_fn_t *instead);
@@ -145,10 +149,6 @@ void attr_str(struct build *b, const char *name, const char *v);
 void attr_ints(struct build *b, const char *name, const int64_t *v, uint32_t n);
 void attr_tensor(struct build *b, const char *name, const struct tensor *t);
 void attr_block(struct build *b, const char *name, struct block *v);
-/* A builder for a graph that was lowered: a node that is asked for goes behind `after` of k, or
- * before all others if that is NULL, and is the new insertion point. It is neither folded nor
- * shared, and the target must have a kernel for it. Uses are counted. */
-struct build build_at(struct ctx *cx, struct block *k, struct node *after);
 struct node *onnx_node(struct build *b, enum onnx_id op, struct value **in, uint32_t nin,
 		       uint32_t nout);
 /* Puts a node that was made by hand (blocks) at the insertion point; nothing is checked but that it

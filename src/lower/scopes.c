@@ -296,6 +296,15 @@ struct value *shared_constant(struct build *b, const struct tensor *t, struct va
 
 /* ---- a graph that was lowered ---- */
 
+struct build build_at(struct ctx *cx, struct block *k, struct node *after)
+{
+	return (struct build){.cx = cx,
+			      .opset = cx->opt.opset,
+			      .target = cx->opt.target,
+			      .block = k,
+			      .after = after};
+}
+
 struct value *lowered_value(struct value *v)
 {
 	v = resolve(v && v->lowered ? v->lowered : v);

@@ -1,7 +1,7 @@
 /*
  * Unit tests of lowering: nodes are made once, constants too, scopes hide what is in them, rows of
- * missing_kernels.def do what they promise at every opset, and shapes take as few nodes as they
- * can.
+ * missing_kernels.def do what they promise at every opset, shapes take as few nodes as they can,
+ * and what is inserted stands where it is put, as it is asked for.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "graph/uses.h"
 #include "lower/build.h"
 #include "ort/ort.h"
 #include "rewrite/rewrite.h"
@@ -39,6 +40,7 @@ static struct build *fresh(int opset, enum ptgc_target target)
 	scope_open(b, block_new(b));
 	b->cse->shared = new (cx->arena, struct shared);
 	b->cse->shared->of_op = lowerings;
+	b->cse->shared->names = new (cx->arena, struct given_names);
 	return b;
 }
 
@@ -541,9 +543,56 @@ static void test_refused_by_name(void **state)
 	ctx_free(b->cx);
 }
 
+static void test_insertion(void **state)
+{
+	struct build *b = fresh(13, PTGC_ORT_CPU);
+	struct ctx *cx = b->cx;
+	dim n = dim_const(cx, 5), m = dim_const(cx, 3);
+	struct value *x = PARAM(b, DT_FLOAT32, n, m);
+	struct value *y = emit_(b, ONNX_Exp, x), *z = emit_(b, ONNX_Tanh, y);
+	struct build at = build_at(cx, b->block, y->def);
+	(void)state;
+
+	y->uses = 1;
+	struct value *t = transpose(&at, y, (int64_t[]){1, 0});
+	struct value *sum = reduce_node(&at, ONNX_ReduceMax, t, (int[]){0}, 1, true);
+	assert_ptr_equal(y->def->next, t->def);
+	assert_ptr_equal(t->def->next, sum->def);
+	assert_ptr_equal(sum->def->next, z->def);
+	assert_ptr_equal(at.after, sum->def);
+	assert_int_equal(b->block->nnodes, 4);
+	assert_true(dim_eq(cx, t->type.dims[0], m) && dim_eq(cx, sum->type.dims[1], n));
+	assert_int_equal(sum->def->nin, 1); /* at opset 13 axes are an attribute */
+	assert_non_null(find_attr(sum->def, "axes"));
+	assert_int_equal(y->uses, 2);
+	set_input(z->def, 0, t);
+	assert_int_equal(y->uses, 1);
+	assert_int_equal(t->uses, 2);
+
+	/* as it is asked for: not folded, not shared */
+	at = build_at(cx, b->block, NULL);
+	struct value *k = const_of(&at, DT_FLOAT32, 2), *one = emit_(&at, ONNX_Neg, k);
+	struct value *two = emit_(&at, ONNX_Neg, k);
+	assert_ptr_equal(b->block->first, one->def);
+	assert_ptr_equal(one->def->next, two->def);
+	assert_int_equal(k->uses, 2);
+
+	/* what read z reads a Reshape of it, which is the last node now */
+	at = build_at(cx, b->block, z->def);
+	struct value *bare = part_result(cx, z->def, 0);
+	same_shape(&at, bare);
+	take_over(&at, z);
+	assert_ptr_equal(b->block->last, z->def);
+	assert_ptr_equal(z->def->in[0], bare);
+	assert_true(is_onnx(bare->def, ONNX_Tanh) && is_onnx(z->def, ONNX_Reshape));
+	verify(cx, &(struct graph){.block = b->block});
+	ctx_free(cx);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_insertion),
 		cmocka_unit_test(test_same_node),
 		cmocka_unit_test(test_random_nodes_are_not_shared),
 		cmocka_unit_test(test_same_constant),
