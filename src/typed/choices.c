@@ -7,6 +7,8 @@
  *		0 * log(0) in Poisson's density do;
  *	Switch(x == 0, 0, x) is x, and Switch(c & mask, 0, k) is k, if that is 0 where mask holds;
  *	Switch(c & mask, a, x) is x, if the mask holds nowhere;
+ *	Switch(mask, x, a) is x, if it holds everywhere;
+ *	k < 3 of constants k is a mask;
  *	Switch(p < 0, a, x) is x for a probability p, the result of Sigmoid or Softmax;
  *	sigmoid(x) >= 0 and sigmoid(x) <= 1 are x <= inf: x is not NaN;
  *	Sigmoid(x) beside Softplus(x) or Softplus(-x), which take e = exp(-|x|), is made of e.
@@ -22,7 +24,9 @@
 #define MAX_INSIDE 4         /* ops between a choice and one in it */
 #define MAX_CHAIN  16        /* choices one behind the other */
 #define MAX_MASK   (1 << 20) /* elements */
+#define MAX_STORED (1 << 16) /* elements of masks that a model gets */
 #define MAX_ALL    (1 << 24) /* elements of masks that are looked at for all nodes together */
+#define MAX_EXACT  9007199254740992. /* integers up to which float64 has all */
 
 struct choices {
 	struct ctx *cx;
@@ -96,6 +100,78 @@ static bool has_time_for(struct choices *c, uint64_t elements)
 	return true;
 }
 
+/* ---- masks ---- */
+
+/* What took the place of a choice, or of a comparison of constants */
+static struct value *behind_identity(struct ctx *cx, struct value *v)
+{
+	while (is_call(v->def, OP_Identity) && same_shape(cx, v->def->in[0], v))
+		v = v->def->in[0];
+	return v;
+}
+
+static bool is_comparison(const struct node *n)
+{
+	static const enum op_id ops[] = {OP_Eq, OP_Neq, OP_Lt, OP_Le, OP_Gt, OP_Ge};
+
+	return is_one_of(n->op, ops, countof(ops));
+}
+
+static bool holds_of(const struct node *comparison, double a, double b)
+{
+	if (is_call(comparison, OP_Eq))
+		return a == b;
+	if (is_call(comparison, OP_Neq))
+		return a != b;
+	if (is_call(comparison, OP_Lt))
+		return a < b;
+	if (is_call(comparison, OP_Le))
+		return a <= b;
+	return is_call(comparison, OP_Gt) ? a > b : a >= b;
+}
+
+/* Are all elements of t numbers that float64 holds exactly? */
+static bool is_exact(const struct tensor *t)
+{
+	int64_t k;
+
+	if (is_complex((enum dtype)t->dtype) || t->dtype == DT_UINT64)
+		return false;
+	if (is_float((enum dtype)t->dtype))
+		return true;
+	for (uint64_t i = 0; i < stored_elements(t); i++)
+		if (!tensor_int(t, i, &k) || k > MAX_EXACT || k < -MAX_EXACT)
+			return false;
+	return true;
+}
+
+/* A comparison of constants, or of a weight, with a number is a mask. */
+static bool fold_comparison(struct choices *c, struct node *n)
+{
+	struct ctx *cx = c->cx;
+	const struct tensor *t = n->in[0]->data;
+	struct value *out = n->out[0];
+	double k;
+
+	if (!t || !t->data || !t->count || !uniform_number(constant_data(n->in[1]), &k) ||
+	    fabs(k) > MAX_EXACT || t->rank != out->type.rank ||
+	    !same_dims(cx, n->in[0]->type, out->type) || !has_time_for(c, stored_elements(t)) ||
+	    !is_exact(t))
+		return false;
+	uint8_t *holds = arena_alloc(cx->arena, stored_elements(t) + 1);
+	uint64_t on = 0;
+	for (uint64_t i = 0; i < stored_elements(t); i++)
+		on += holds[i] = holds_of(n, tensor_float(t, i), k);
+	bool uniform = on == 0 || on == stored_elements(t);
+	if (!uniform && t->count > MAX_STORED)
+		return false;
+	struct tensor *mask = tensor_new(cx, DT_BOOL, t->rank, t->shape);
+	mask->data = holds;
+	mask->splat = uniform;
+	become(c, n, OP_Identity, graph_constant(cx, mask, n->span), NULL);
+	return true;
+}
+
 /* ---- signs ---- */
 
 /* v is the sign that is returned times *x. */
@@ -161,7 +237,7 @@ static bool is_costly(const struct value *v)
 static bool choose_sign(struct choices *c, struct node *n)
 {
 	struct value *out = n->out[0], *f, *g, *x, *y;
-	const struct tensor *mask = constant_data(n->in[0]);
+	const struct tensor *mask = constant_data(behind_identity(c->cx, n->in[0]));
 
 	if (!mask || is_complex((enum dtype)mask->dtype) || mask->count < 2 || mask->splat)
 		return false;
@@ -190,14 +266,14 @@ static bool choose_sign(struct choices *c, struct node *n)
 
 /* The terms are v's operands of And, or of And in those, ...: all of them together say what v says.
  */
-static void add_terms(struct terms *t, struct value *v)
+static void add_terms(struct ctx *cx, struct terms *t, struct value *v)
 {
 	struct value *todo[MAX_TERMS] = {v};
 	uint32_t n = 1;
 
 	t->n = 0;
 	while (n) {
-		v = todo[--n];
+		v = behind_identity(cx, todo[--n]);
 		bool both = v->type.dtype == DT_BOOL &&
 			    (is_call(v->def, OP_And) || is_call(v->def, OP_Mul));
 		if (both && t->n + n + v->def->nin <= MAX_TERMS) {
@@ -242,7 +318,7 @@ static bool are_implied(struct ctx *cx, const struct terms *t, struct value *by)
 {
 	struct terms known;
 
-	add_terms(&known, by);
+	add_terms(cx, &known, by);
 	for (uint32_t i = 0; i < t->n; i++) {
 		bool found = false;
 		for (uint32_t j = 0; j < known.n; j++)
@@ -264,11 +340,12 @@ static struct value *outside(struct choices *c, struct value *v, const struct te
 	struct value *in[2];
 	bool changed = false;
 
+	v = behind_identity(c->cx, v);
 	for (int k = 0;
 	     k < MAX_CHAIN && is_call(v->def, OP_Switch) && same_shape(c->cx, v->def->in[2], v) &&
 	     are_implied(c->cx, cond, v->def->in[0]);
 	     k++)
-		v = v->def->in[2];
+		v = behind_identity(c->cx, v->def->in[2]);
 	if (!v->def || !is_one_of(v->def->op, ops, countof(ops)) || !depth || v->def->nin > 2)
 		return v;
 	for (uint32_t i = 0; i < v->def->nin; i++) {
@@ -325,11 +402,14 @@ static bool sides_agree(struct choices *c, const struct node *n, const struct te
 	if (!uniform_number(constant_data(n->in[1]), &number))
 		return false;
 	signed_value(c->cx, n->in[2], &x);
+	if (number == 0 && is_call(no->def, OP_Cast))
+		no = no->def->in[0]; /* 0 is 0 in all dtypes */
 	for (uint32_t i = 0; i < cond->n; i++) {
-		const struct tensor *mask = constant_data(cond->at[i]), *k = constant_data(no);
+		const struct tensor *mask = constant_data(cond->at[i]), *k = no->data;
 		if (number == 0 && compared(c->cx, cond->at[i], 0) == x && !c->cx->opt.signed_zeros)
 			return true;
-		if (mask && k && mask->dtype == DT_BOOL && is_number_at(c, mask, k, number))
+		if (mask && k && k->data && mask->dtype == DT_BOOL &&
+		    is_number_at(c, mask, k, number))
 			return true;
 	}
 	return false;
@@ -360,42 +440,64 @@ static bool holds_nowhere(const struct value *v)
 	       leaves_range(v->def->in[1]);
 }
 
+/* Is v a mask that is k, 0 or 1, in all places? */
+static bool is_mask_of(struct choices *c, const struct value *v, double k)
+{
+	const struct tensor *t = constant_data(v);
+
+	return t && t->dtype == DT_BOOL && t->count && (t->splat || has_time_for(c, t->count)) &&
+	       all_are(t, k, UINT64_MAX);
+}
+
 /* Is one of the terms a constant that holds nowhere? */
 static bool has_false(struct choices *c, const struct terms *cond)
 {
-	for (uint32_t i = 0; i < cond->n; i++) {
-		const struct tensor *t = constant_data(cond->at[i]);
-		if (!t || t->dtype != DT_BOOL || !t->count ||
-		    (!t->splat && !has_time_for(c, t->count)))
-			continue;
-		if (all_are(t, 0, UINT64_MAX))
+	for (uint32_t i = 0; i < cond->n; i++)
+		if (is_mask_of(c, cond->at[i], 0))
 			return true;
-	}
 	return false;
+}
+
+/* Do all terms hold everywhere? */
+static bool are_true(struct choices *c, const struct terms *cond)
+{
+	for (uint32_t i = 0; i < cond->n; i++)
+		if (!is_mask_of(c, cond->at[i], 1))
+			return false;
+	return true;
+}
+
+/* The choice n is v, one of its sides. */
+static bool become_side(struct choices *c, struct node *n, struct value *v)
+{
+	if (same_shape(c->cx, v, n->out[0]))
+		become(c, n, OP_Identity, v, NULL);
+	else if (v->data && same_dims(c->cx, n->in[0]->type, n->out[0]->type))
+		become(c, n, OP_Second, n->in[0], v);
+	return !is_call(n, OP_Switch);
 }
 
 static bool choose_once(struct choices *c, struct node *n)
 {
 	struct ctx *cx = c->cx;
-	struct value *no = n->in[2], *out = n->out[0];
+	struct value *yes = n->in[1], *no = behind_identity(cx, n->in[2]), *out = n->out[0];
 	struct terms cond, inner;
 	double a, b;
 
-	if (n->in[0]->type.dtype != DT_BOOL || no->type.dtype != out->type.dtype)
+	if (n->in[0]->type.dtype != DT_BOOL)
 		return false;
-	add_terms(&cond, n->in[0]);
-	if (holds_nowhere(n->in[0]) || has_false(c, &cond) || sides_agree(c, n, &cond)) {
-		if (same_shape(cx, no, out))
-			become(c, n, OP_Identity, no, NULL);
-		else if (no->data && same_dims(cx, n->in[0]->type, out->type))
-			become(c, n, OP_Second, n->in[0], no);
-		return !is_call(n, OP_Switch);
-	}
+	add_terms(cx, &cond, n->in[0]);
+	if (yes->type.dtype == out->type.dtype && are_true(c, &cond))
+		return become_side(c, n, yes);
+	if (no->type.dtype != out->type.dtype)
+		return false;
+	if (holds_nowhere(n->in[0]) || has_false(c, &cond) || sides_agree(c, n, &cond))
+		return become_side(c, n, no);
 	if (!same_shape(cx, no, out))
 		return false;
 	if (is_call(no->def, OP_Switch) && uniform_number(constant_data(n->in[1]), &a) &&
 	    uniform_number(constant_data(no->def->in[1]), &b) && same_number(cx, a, b)) {
-		add_terms(&inner, no->def->in[0]);
+		add_terms(cx, &inner, no->def->in[0]);
 		if (are_implied(cx, &inner, n->in[0])) {
 			become(c, n, OP_Identity, no, NULL);
 			return true;
@@ -428,7 +530,8 @@ static bool compare_argument(struct choices *c, struct node *n)
 	struct value *p = n->in[0];
 	double bound;
 
-	if (!is_call(p->def, OP_Sigmoid) || !uniform_number(constant_data(n->in[1]), &bound) ||
+	if ((!least && !is_call(n, OP_Le)) || !is_call(p->def, OP_Sigmoid) ||
+	    !uniform_number(constant_data(n->in[1]), &bound) ||
 	    !(least ? bound <= 0 : bound >= 1) || !same_dims(c->cx, p->type, n->out[0]->type))
 		return false;
 	struct value *x = p->def->in[0];
@@ -496,8 +599,8 @@ static bool rewrite_node(struct choices *c, struct node *n, bool first)
 		return is_call(n, OP_Sigmoid) && share_exponential(c, n);
 	if (is_call(n, OP_Switch))
 		return choose_sign(c, n) || choose_once(c, n);
-	if (is_call(n, OP_Ge) || is_call(n, OP_Le))
-		return compare_argument(c, n);
+	if (is_comparison(n))
+		return fold_comparison(c, n) || compare_argument(c, n);
 	if (is_call(n, OP_Add) || is_call(n, OP_Sub) || is_call(n, OP_Mul))
 		return drop_stretch(c, n);
 	return false;

@@ -78,3 +78,38 @@ def test_products_of_more_than_two_factors(choice, math):
     x = np.array([0.0, 2, -1, 3, 0.5, -2, 4, 1.5])
     got = ptg.run(text("b: bool[8], c: bool[8], d: bool[8], x: float64[8]", f"y = {choice}"), b, c, d, x, math=math)
     np.testing.assert_allclose(got, MANY_FACTORS[choice](b, c, d, x), rtol=1e-14)
+
+
+COMPARED = {"==": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
+
+
+@pytest.mark.parametrize("math", ["exact", "standard"])
+@pytest.mark.parametrize("op", COMPARED)
+@pytest.mark.parametrize(
+    "dtype, k",
+    [("float64", [2.0, np.nan, np.inf, -np.inf, -0.0]), ("int64", [2, 2**53 + 1, -5, 0, 1]), ("float32", [3, 4, 5, 6, 7])],
+)
+@pytest.mark.parametrize("number", [2, 0, 100, -100])
+def test_comparisons_of_constants(math, op, dtype, k, number, tmp_path, monkeypatch):
+    """A mask of data may hold everywhere, nowhere, or here and there; both sides stay what they are."""
+    k, x = np.array(k, dtype), np.array([np.nan, -0.0, np.inf, 4.0, 5.0])
+    monkeypatch.chdir(tmp_path)
+    np.save(f"k_{dtype}.npy", k)
+    model = text("x: float64[5]", f'k = file("k_{dtype}.npy")', f"y = Switch(k {op} {number}, x, Switch(k {op} {number}, 1.0, 7.0))")
+    got = ptg.run(model, x, math=math)
+    np.testing.assert_array_equal(got, np.where(COMPARED[op](k, number), x, 7.0))
+
+
+@pytest.mark.parametrize("math", LEVELS)
+def test_guards_of_data(math, tmp_path, monkeypatch):
+    """x * log(m) as Poisson's density guards it: 0 where both are 0, -inf where only m is."""
+    monkeypatch.chdir(tmp_path)
+    np.save("counts.npy", np.array([0, 0, 2, 3]))
+    model = text(
+        "m: float64[4]", 'k = file("counts.npy")', "l = Log(m)",
+        "y = Switch((l == -inf) & (k <= 0), Switch(k == 0, 0.0, -inf), k * l)",
+        "d = Switch((l == -inf) & (k <= 0), 0.0, Cast{float64}(k) / m)").replace("(y)", "(y, d)")  # fmt: skip
+    m = np.array([0.0, 0.5, 0.0, 2.0])
+    y, d = ptg.run(model, m, math=math)
+    np.testing.assert_allclose(y, [0, 0, -np.inf, 3 * np.log(2)], rtol=1e-15)
+    np.testing.assert_array_equal(d, [0, 0, np.inf, 1.5])
