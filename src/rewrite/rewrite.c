@@ -3,7 +3,7 @@
  * nodes; types, places and the names of outputs stay. One row a rewrite; each can be switched by
  * -f[no-]name (base/flags.def). A rewrite of a node (node_*.c) gives the value that stands for its
  * result, or changes the node in place. Values that were replaced point to their replacement by
- * `low`.
+ * `forward`.
  */
 #include <string.h>
 
