@@ -7,6 +7,8 @@
 
 #include "c/ops.h"
 
+#define LONG_FUNCTION 5000 /* lines of run() */
+
 #define D(id) (1u << DT_##id)
 const struct c_op c_ops[ONNX_COUNT] = {
 #define C_OPERATOR(name, dtypes, at, put, shape, reads, view, f, i)                                \
@@ -577,6 +579,17 @@ static void print_messages(struct printer *p, struct strbuf *to)
 		  p->model);
 }
 
+/* gcc takes minutes for the passes that it has at -O3 alone where a function is that long, and gcc
+ * 12 may fail in one of them. */
+static bool is_long(const char *code)
+{
+	uint32_t lines = 0;
+
+	for (const char *s = code; (s = strchr(s, '\n')) != NULL; s++)
+		lines++;
+	return lines > LONG_FUNCTION;
+}
+
 static void print_file(struct printer *p, const struct interface *f, const char *checks,
 		       struct strbuf *to, const struct strbuf *header)
 {
@@ -632,6 +645,11 @@ static void print_file(struct printer *p, const struct interface *f, const char 
 	functions(p, code, to);
 	if (p->data.s)
 		sb_printf(to, "%s\n", p->data.s);
+	if (is_long(code))
+		sb_str(to, "/* a long function: -DPTGC_O3 leaves it at -O3 */\n"
+			   "#if defined __GNUC__ && !defined __clang__ && !defined PTGC_O3\n"
+			   "#pragma GCC optimize(\"O1\")\n"
+			   "#endif\n");
 	sb_str(to, code);
 	print_messages(p, to);
 }

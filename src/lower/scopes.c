@@ -342,15 +342,6 @@ static void adopt(struct build *b, struct value *v)
 	v->lowered = v;
 }
 
-struct build build_at(struct ctx *cx, struct block *k, struct node *after)
-{
-	return (struct build){.cx = cx,
-			      .opset = cx->opt.opset,
-			      .target = cx->opt.target,
-			      .block = k,
-			      .after = after};
-}
-
 void build_reopen(struct build *b, struct ctx *cx, struct graph *g, instead_fn_t *instead)
 {
 	*b = build_at(cx, NULL, NULL);
