@@ -24,13 +24,15 @@ from pytensor.graph.rewriting.basic import EquilibriumGraphRewriter, MergeOptimi
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 from pytensor.graph.traversal import ancestors, apply_ancestors, toposort
 from pytensor.raise_op import CheckAndRaise
+from pytensor.scalar import basic as scalar
 from pytensor.tensor.basic import Alloc, MakeVector
 from pytensor.tensor.elemwise import CAReduce, DimShuffle, Elemwise
 from pytensor.tensor.math import All, Any, Sum
 from pytensor.tensor.random.op import RandomVariable
-from pytensor.tensor.rewriting.math import local_expm1
+from pytensor.tensor.rewriting.math import local_add_canonizer, local_expm1
 
 from ptgc._data import Which, dims_of_model, lengths_read, with_inputs
+from ptgc._left_out import is_elementwise, of_one_dtype
 
 FOLDING = ("constant_folding", "topo_constant_folding")
 # Called stabilizing too, but these fold constants into others, or change where axes are added; see expm1_alone()
@@ -75,7 +77,7 @@ def sets_no_length(node) -> bool:
 @node_rewriter([Alloc, CAReduce, CheckAndRaise, Elemwise, ViewOp])
 def plain(fgraph, node):
     """Leaves out what PyMC adds and what changes nothing: an Alloc to the same lengths, All of one condition, a check
-    of what always holds, Identity, a power of 1, -(-x), x - 0, x / 1."""
+    of what always holds, Identity, a power of 1, -(-x), 1 / (1 / x), x - 0, x / 1."""
     op, v = node.op, node.inputs[0]
     if isinstance(op, ViewOp):
         return [v]
@@ -102,8 +104,9 @@ def plain(fgraph, node):
     if kind == "Switch" and isinstance(number(v), bool):
         chosen = node.inputs[1 if number(v) else 2]
         return [chosen] if chosen.type == out else None
-    if kind == kind_of(v) == "Neg":
-        return [v.owner.inputs[0]]
+    if kind == kind_of(v) in ("Neg", "Reciprocal"):
+        [inner] = v.owner.inputs
+        return [inner] if inner.type == out else None
     if kind == "Sub" and number(node.inputs[1]) == 0 and not np.signbit(number(node.inputs[1])):
         return [v] if v.type == out else None
     if kind == "TrueDiv" and number(node.inputs[1]) == 1:
@@ -203,9 +206,26 @@ def without_leading(v: Variable) -> Variable:
     return inner if order == ["x"] * added + list(range(inner.type.ndim)) else v
 
 
+def added_axes(v: Variable) -> set[int]:
+    """The axes of length 1 that were added to v, or that a constant has."""
+    if isinstance(v, Constant):
+        return {k for k, one in enumerate(v.type.broadcastable) if one}
+    if v.owner is None or not isinstance(v.owner.op, DimShuffle) or v.owner.op.drop:
+        return set()
+    return {k for k, axis in enumerate(v.owner.op.new_order) if axis == "x"}
+
+
+def without_axes(v: Variable, axes: set[int]) -> Variable:
+    """v without axes that were added to it."""
+    if isinstance(v, Constant):
+        return pt.constant(np.squeeze(v.data, tuple(axes)), v.name, dtype=v.type.dtype)
+    order, [inner] = [axis for k, axis in enumerate(v.owner.op.new_order) if k not in axes], v.owner.inputs
+    return inner.dimshuffle(*order) if order != list(range(inner.type.ndim)) else inner
+
+
 @node_rewriter([Elemwise, CAReduce])
 def later_axes(fgraph, node):
-    """Adds axes of length 1 in front to results rather than to operands; a sum over all does without."""
+    """Adds axes of length 1 to results rather than to operands; a sum over all does without those in front."""
     op, out = node.op, node.outputs[0].type
     if isinstance(op, CAReduce):
         inner = without_first(node.inputs[0]) if op.axis is None or len(op.axis) == node.inputs[0].type.ndim else None
@@ -213,11 +233,13 @@ def later_axes(fgraph, node):
             return None
         done = type(op)(axis=None)(inner) if inner.type.ndim or isinstance(op, All | Any) else inner
         return [done] if done.type == out else None
-    inner = [without_first(v) for v in node.inputs]
-    if len(node.outputs) > 1 or any(v is None for v in inner):
+    axes = set.intersection(*map(added_axes, node.inputs))
+    if len(node.outputs) > 1 or not axes or all(isinstance(v, Constant) for v in node.inputs):
         return None
-    done = op.make_node(*inner).outputs[0]
-    return [done.dimshuffle("x", *range(done.type.ndim))] if done.type.dtype == out.dtype else None
+    done = op.make_node(*(without_axes(v, axes) for v in node.inputs)).outputs[0]
+    others = iter(range(done.type.ndim))
+    order = ["x" if k in axes else next(others) for k in range(out.ndim)]
+    return [done.dimshuffle(*order)] if done.type.dtype == out.dtype else None
 
 
 @node_rewriter([Elemwise])
@@ -244,10 +266,61 @@ def expm1_alone(fgraph, node):
     return local_expm1.transform(fgraph, node)
 
 
+SUMS = scalar.Add | scalar.Sub | scalar.Neg
+in_one_dtype = of_one_dtype(SUMS, ("int32", "int64"))
+
+
+def without_opposites(v: Variable) -> Variable | None:
+    """x + y - x as y, and x + 1 - 1 as x; None if nothing cancels. No constants are joined to another one."""
+    if v.owner is None or not is_elementwise(v.owner, SUMS) or not in_one_dtype(v.owner):
+        return None
+    terms, taken = local_add_canonizer.get_num_denum(v)
+    left, right = local_add_canonizer.simplify(list(terms), list(taken), v.type)
+    kept = [*left, *right]
+    if not left or len(kept) == len(terms) + len(taken) or not {*kept} <= {*terms, *taken}:
+        return None
+    if sum(u.type.dtype != v.type.dtype for u in kept) > 1:
+        return None  # two integers would be added as such
+    found = pt.add(*left) if len(left) > 1 else left[0]
+    return found - (pt.add(*right) if len(right) > 1 else right[0]) if right else found
+
+
+def narrowed(v: Variable) -> Variable | None:
+    """The same for a function of such a sum, and of that, ...: an array of fewer axes, or of axes of length 1."""
+    if v.owner is None or not isinstance(v.owner.op, Elemwise):
+        return None
+    if len(v.owner.inputs) > 1:
+        return without_opposites(v)
+    inner = narrowed(v.owner.inputs[0])
+    return None if inner is None else v.owner.op(inner)
+
+
+@node_rewriter([Elemwise])
+def cancelled(fgraph, node):
+    """Leaves out terms that cancel, as all of PyTensor's modes do, where the result has its axes by others."""
+    [out] = node.outputs[:1]
+    found = without_opposites(out)
+    if found is None and len(node.inputs) > 1:
+        new = [narrowed(v) for v in node.inputs]
+        if any(v is not None for v in new):
+            found = node.op(*(v if u is None else u for v, u in zip(node.inputs, new)))
+    return [found] if found is not None and found.type == out.type else None
+
+
+@node_rewriter([Elemwise])
+def log_of_exp(fgraph, node):
+    """Log(Exp(x)) is x, as all of PyTensor's modes have it."""
+    [out] = node.outputs
+    if kind_of(out) != "Log" or kind_of(node.inputs[0]) != "Exp":
+        return None
+    [x] = node.inputs[0].owner.inputs
+    return [x] if x.type == out.type else None
+
+
 def merged(outputs: list[Variable], *passes) -> list[Variable]:
     """A copy of the graph after the passes, in which nothing is computed twice."""
     fgraph = FunctionGraph(outputs=clone_replace(outputs), clone=False)
-    tidy = EquilibriumGraphRewriter([plain, later_axes, rounded_once], max_use_ratio=100)
+    tidy = EquilibriumGraphRewriter([plain, later_axes, rounded_once, cancelled], max_use_ratio=100)
     slices = optdb["canonicalize"].query(f"+{OF_ADDED_AXES}")
     for one in (MergeOptimizer(), slices, tidy, *passes, tidy, MergeOptimizer()):
         one.rewrite(fgraph)
@@ -550,7 +623,7 @@ def log_density(model, gradient=None, data: Which = None) -> Density:
     for node in fgraph.toposort():
         if isinstance(node.op, LogDensity):
             fgraph.replace(node.outputs[0], stable_call(node.outputs[0]), import_missing=True)
-    found = stabilized(list(fgraph.outputs))
+    found = merged(stabilized(list(fgraph.outputs)), EquilibriumGraphRewriter([log_of_exp], max_use_ratio=100))
     by = [v for v in model.value_vars if gradient and v.type.dtype.startswith("float")]
     found = merged([*found, *gradient_of(total(found[: len(names)]), by, gradient)])
     found = clone_replace(found, back)
@@ -578,8 +651,12 @@ def total(terms: list[Variable]) -> Variable:
     return pt.add(*sums) if len(sums) > 1 else sums[0].copy()
 
 
+# Their factors cancel with those of the gradient: 1 / (x * x) of an x / s may be no number where x / s is one
+PRODUCTS = ("Mul", "Neg", "Pow", "Reciprocal", "Sqr", "TrueDiv")
+
+
 def gradient_of(logp: Variable, by: list[Variable], rewrites) -> list[Variable]:
-    """The gradient after the rewrites."""
+    """The gradient after the rewrites. What the density computes too keeps its form, so that it is computed once."""
     if not by:
         return []
     fgraph = FunctionGraph(outputs=clone_replace([logp]), clone=False)
@@ -588,7 +665,30 @@ def gradient_of(logp: Variable, by: list[Variable], rewrites) -> list[Variable]:
             body = node.op.fgraph.unfreeze()
             [inline] = clone_replace(body.outputs, dict(zip(body.inputs, node.inputs)))
             fgraph.replace(node.outputs[0], inline, import_missing=True)
-    slopes = pytensor.grad(fgraph.outputs[0], by, disconnected_inputs="ignore")
-    fgraph = FunctionGraph(outputs=clone_replace(slopes), clone=False)
+    [logp] = merged(fgraph.outputs)
+    slopes = pytensor.grad(logp, by, disconnected_inputs="ignore")
+    fgraph = FunctionGraph(outputs=clone_replace([logp, *slopes]), clone=False)
+    MergeOptimizer().rewrite(fgraph)
+    [logp, *slopes] = fgraph.outputs
+    kept = {v: v.type() for v in shared_values(logp, slopes)}
+    fgraph = FunctionGraph(outputs=clone_replace(slopes, kept), clone=False)
     rewrites.rewrite(fgraph)
-    return list(fgraph.outputs)
+    return clone_replace(fgraph.outputs, {stand_in: v for v, stand_in in kept.items()})
+
+
+def shared_values(logp: Variable, slopes: list[Variable]) -> list[Variable]:
+    """What a density computes from its inputs and the gradient reads, but for products of it and axes added to it."""
+    within = set(ancestors([logp]))
+    readers = (node for node in apply_ancestors(slopes) if within.isdisjoint(node.outputs))
+    read = within.intersection([*slopes, *(v for node in readers for v in node.inputs)])
+    todo, found = list(read), []
+    for v in todo:
+        if all(isinstance(u, Constant) for u in ancestors([v]) if u.owner is None) or v.owner is None:
+            continue
+        of_one = all(u.type.dtype == v.type.dtype for u in v.owner.inputs)  # 1 / 10 of int8 is rounded to float32
+        if (kind_of(v) in PRODUCTS and of_one) or (isinstance(v.owner.op, DimShuffle) and not v.owner.op.drop):
+            todo += [u for u in v.owner.inputs if u not in read]
+            read.update(v.owner.inputs)
+        else:
+            found.append(v)
+    return found

@@ -205,6 +205,15 @@ def check_calls_and_names():
     assert "sigma_inverse_mu = int8(1)\n" in text and "sigma_mu" not in text, text
 
 
+def check_shared():
+    """The gradient reads what the density computes; what cancels is computed in neither."""
+    text = ptgc.to_ptg(made("negative_binomial"), gradient=True)
+    assert "Gammaln(x + v1)" in text and "Gammaln(v1)" in text, text
+    assert "Psi(y + alpha)" in text and "Psi(alpha)" in text and "Log(alpha) - Log(mu)" not in text, text
+    text = ptgc.to_ptg(models.eight_schools(), gradient=True)
+    assert text.count("tau * z") == 1, text
+
+
 def check_refused(tmp):
     """data= that means nothing."""
     model = documented.MODELS["robust"]()
@@ -264,14 +273,17 @@ def main(tmp):
     check_integers(tmp)
     check_two_groups()
     check_calls_and_names()
+    check_shared()
     for name in documented.MODELS:
         check_documented(tmp, name)
         print(f"{name}: PyMC's values", flush=True)
     for name in make.MODELS:
-        model = made(name)
-        run, text = loaded(tmp, model, False)
-        check_values(name, model, run, False)
-        print(f"{name}: {slowdown(model, run, False):.2f} times the time", flush=True)
+        model, times = made(name), []
+        for gradient in (False, True):
+            run, text = loaded(tmp, model, gradient)
+            check_values(name, model, run, gradient)
+            times.append(slowdown(model, run, gradient))
+        print(f"{name}: {times[0]:.2f} times the time, with gradient {times[1]:.2f}", flush=True)
     assert not slow, slow
 
 
