@@ -30,22 +30,26 @@ PTGC_INLINE float ptgc_signf(float x)
 /* NaN wins; of -0 and 0 the first */
 PTGC_INLINE double ptgc_max(double a, double b)
 {
-	return (a < b) | (b != b) ? b : a;
+	const double m = a < b ? b : a;
+	return b != b ? b : m;
 }
 
 PTGC_INLINE float ptgc_maxf(float a, float b)
 {
-	return (a < b) | (b != b) ? b : a;
+	const float m = a < b ? b : a;
+	return b != b ? b : m;
 }
 
 PTGC_INLINE double ptgc_min(double a, double b)
 {
-	return (b < a) | (b != b) ? b : a;
+	const double m = b < a ? b : a;
+	return b != b ? b : m;
 }
 
 PTGC_INLINE float ptgc_minf(float a, float b)
 {
-	return (b < a) | (b != b) ? b : a;
+	const float m = b < a ? b : a;
+	return b != b ? b : m;
 }
 
 PTGC_INLINE double ptgc_relu(double x)
