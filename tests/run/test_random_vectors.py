@@ -48,6 +48,7 @@ DRAWS = {
     "negative binomial": (
         "negative_binomial_rv", [mixed((0.01, 1), (1, 9), 1, (10, 100)), mixed((0.01, 0.1), (0.1, 1), 1)],
         np.random.Generator.negative_binomial, 0),
+    "geometric": ("geometric_rv", [mixed((1e-9, 0.3), (0.3, 0.4), (0.3, 1), 1)], np.random.Generator.geometric, 0),
 }  # fmt: skip
 
 
