@@ -18,6 +18,7 @@ from pytensor.tensor.type import TensorType
 from ptgc._data import Data, Which, data_option
 from ptgc._modelfile import OfModel, described, options_of
 from ptgc._one_pass import one_pass
+from ptgc._samplable import refuse_own_samplers
 from ptgc.errors import no_such
 from ptgc.export import compile_onnx, takes_options_of, write_exported
 from ptgc.runtime import arguments
@@ -179,6 +180,7 @@ def compile_predictive(
     outputs = drawn_outputs(model, prior, var_names)
     needed = set(ancestors(outputs))
     free = [] if prior else [v for v in model.free_RVs if v in needed and v not in outputs]
+    refuse_own_samplers(model, free, "Predict by pm.sample_posterior_predictive, which calls it for new data")
     updates = collect_default_updates(outputs, inputs=free)
     draws = pt.lscalar(DRAWS)
     points = [TensorType(v.type.dtype, (None, *v.type.shape))(v.name) for v in free]

@@ -29,6 +29,7 @@ from ptgc._modelfile import OfModel, described, options_of
 from ptgc._nuts_ops import ALL_STEPS, HIDDEN, STATE, STATS, STATS_OF_STEPS, Convergence, Nuts, NutsSteps, Spawn, nothing
 from ptgc._predictions import WORDS, Predicted, Predictions
 from ptgc._run import Checkpoint, Run, progress_of, warn_of_stop
+from ptgc._samplable import check_samplable
 from ptgc.errors import no_such
 from ptgc.export import (
     Exported,
@@ -64,10 +65,7 @@ class Start:
 def start_of(data: Data) -> Start:
     """The model's initial point: numbers, or a graph where it depends on data that are inputs."""
     model = data.model
-    for v in model.value_vars:
-        if v.type.dtype != "float64":
-            kind = "discrete" if v.type.dtype.startswith(("int", "uint", "bool")) else v.type.dtype
-            raise ValueError(f"NUTS draws float64 numbers, but the variable {v.name} is {kind}")
+    check_samplable(model)
     known, graphs = data.source.initial_point(), initial_graphs(data) if data.inputs else {}
     found = [graphs.get(v, np.asarray(known[v.name], "float64")) for v in model.value_vars]
     shapes = [

@@ -13,7 +13,10 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 from by_name import run_tests
+from pymc.step_methods import STEP_METHODS, Metropolis
+from pymc.step_methods.compound import Competence
 from pytensor.compile.mode import Mode
+from pytensor.tensor.random.op import RandomVariable
 
 import ptgc
 from ptgc import predictive
@@ -442,8 +445,71 @@ def missing_values():
         raise AssertionError("data=['y_observed'] is taken")
 
 
+class OwnSamplerRV(RandomVariable):
+    name, signature, dtype = "own_sampler", "() -> ()", "floatX"
+    _print_name = ("OwnSampler", "OwnSampler")
+
+    @classmethod
+    def rng_fn(cls, rng, mean, size=None):
+        return rng.normal(mean, size=size)
+
+
+class OwnSampler(pm.Continuous):
+    """As BART: PyMC's density of it is 0, and a step method draws it"""
+
+    rv_op = OwnSamplerRV()
+
+    @classmethod
+    def dist(cls, mean, **named):
+        return super().dist([mean], **named)
+
+    def logp(value, mean):
+        return pt.zeros_like(value)
+
+    def support_point(rv, size, mean):
+        return pt.zeros_like(rv)
+
+
+class OwnStep(Metropolis):
+    @staticmethod
+    def competence(var, has_grad):
+        own = var.owner is not None and isinstance(var.owner.op, OwnSamplerRV)
+        return Competence.IDEAL if own else Competence.INCOMPATIBLE
+
+
+def a_step_method_of_its_own():
+    """A variable that pm.sample draws by another method than NUTS is refused by name wherever it would be drawn or read"""
+    with pm.Model() as model:
+        mu = OwnSampler("mu", 1.0, shape=3)
+        pm.Normal("y", mu, pm.HalfNormal("s", 1), observed=np.ones(3))
+        pm.Deterministic("twice", 2 * model["s"])
+    STEP_METHODS.append(OwnStep)
+    try:
+        calls = {
+            "sample": lambda: ptgc.sample(model, 2, 2), "compile_nuts": lambda: ptgc.compile_nuts(model, predict=["y"]),
+            "export_nuts": lambda: ptgc.export_nuts(model, "no.so"), "nuts_graph": lambda: ptgc.nuts_graph(model),
+            "compile_predictive": lambda: ptgc.compile_predictive(model),
+        }  # fmt: skip
+        for name, call in calls.items():
+            words = ["the variable mu (OwnSamplerRV)", "OwnStep", "pm.sample"]
+            assert all(word in (text := refusal(ValueError, call)) for word in words), (name, text)
+        assert ptgc.compile_predictive(model, var_names=["twice"]).inputs == ["s"]
+        np.testing.assert_allclose(ptgc.compile_density(model)(mu=np.ones(3), s_log__=0.5)[0], model.compile_logp()({"mu": np.ones(3), "s_log__": 0.5}))
+    finally:
+        STEP_METHODS.remove(OwnStep)
+
+
+def refusal(kind, call):
+    """The message of the error that the call must raise."""
+    try:
+        call()
+    except kind as e:
+        return str(e)
+    raise AssertionError(f"no {kind.__name__}")
+
+
 TESTS = [
-    densities, samplers, predictions, predictions_by_parts, files_that_are_read, values_of_data, refits, densities_in_c,
+    a_step_method_of_its_own, densities, samplers, predictions, predictions_by_parts, files_that_are_read, values_of_data, refits, densities_in_c,
     many_points_of_a_spatial_model, doubts_about_draws, missing_values,
 ]  # fmt: skip
 

@@ -1,0 +1,41 @@
+"""Which variables of a PyMC model NUTS can draw. In: a model. Out: nothing, or an error that names the variable."""
+
+import sys
+from typing import Any
+
+from pytensor.graph.basic import Variable
+
+
+def check_samplable(model: Any) -> None:
+    """ValueError unless pm.sample would draw each free variable by NUTS."""
+    refuse_own_samplers(model, free_variables_of(model), "ptgc draws all variables by NUTS: sample this model by pm.sample")
+    for v in model.value_vars:
+        if v.type.dtype != "float64":
+            kind = "discrete" if v.type.dtype.startswith(("int", "uint", "bool")) else v.type.dtype
+            raise ValueError(f"NUTS draws float64 numbers, but the variable {v.name} is {kind}")
+
+
+def free_variables_of(model: Any) -> list[Variable]:
+    free = set(model.value_vars)
+    return [rv for rv, value in model.rvs_to_values.items() if value in free]
+
+
+def refuse_own_samplers(model: Any, variables: list[Variable], instead: str) -> None:
+    """ValueError if a variable has a step method of its own, as BART has PGBART. PyMC may know no density of it: that of
+    BART is 0, as if it were flat."""
+    for rv in variables:
+        if method := step_method_before_nuts(rv):
+            kind = "" if rv.owner is None else f" ({type(rv.owner.op).__name__})"
+            raise ValueError(
+                f"the variable {rv.name}{kind} has a sampler of its own in PyMC, {method}: its log density does not say "
+                f"all that it is. {instead}, or put a distribution in its place that NUTS draws, as a Gaussian process"
+            )
+
+
+def step_method_before_nuts(rv: Variable) -> str | None:
+    """The step method that pm.sample would choose for a continuous variable, if it is another one than NUTS."""
+    steps = sys.modules.get("pymc.step_methods")
+    if steps is None or not rv.type.dtype.startswith("float"):
+        return None
+    best = max(steps.STEP_METHODS, key=lambda method: method._competence(rv, True))  # as assign_step_methods does
+    return None if issubclass(best, steps.NUTS) else best.__name__
