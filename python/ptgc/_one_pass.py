@@ -115,7 +115,7 @@ class Drawn:
         left, x = node.op.make_node(self.generator(rng), size, *wide).outputs
         self.left[rng], self.new[out] = left, x
 
-    def loop(self, node: Apply, updates: dict[Variable, Variable], name: str) -> None:
+    def loop(self, node: Apply, updates: dict[Variable, Variable]) -> None:
         """A draw for each point in turn."""
         rngs = [v for v in node.inputs if is_generator(v)]
         if any(updates[v].owner is not node for v in rngs if v in updates):
@@ -142,7 +142,7 @@ class Drawn:
         )  # fmt: skip
         self.new.update(zip(results, found))
         self.left.update((v, found[len(results) + k]) for k, v in enumerate(rngs))
-        if name not in self.looped:  # as of a variable of two draws
+        if (name := name_of_draw(node, self.generators)) not in self.looped:  # as of a variable of two draws
             self.looped.append(name)
 
 
@@ -164,7 +164,7 @@ def one_pass(
                 if is_one_pass(node):
                     drawn.draw(node)
                 else:
-                    drawn.loop(node, updates, name_of_draw(node, generators))
+                    drawn.loop(node, updates)
             elif needs_points(node):
                 raise PointByPoint
         results = drawn.of_all(outputs)

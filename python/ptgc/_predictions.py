@@ -17,7 +17,7 @@ from pytensor.tensor.type import TensorType
 
 from ptgc._data import Data
 from ptgc.errors import no_such
-from ptgc.predictive import drawn_for_points, drawn_outputs
+from ptgc.predictive import drawn_for_points, drawn_outputs, name_generators
 
 NEW = "_new"  # behind the names of inputs and outputs of predictions
 WORDS = TensorType("uint64", (None, 6))
@@ -95,6 +95,8 @@ class Predicted:
         count = chains * draws
         points = [flattened(values[v.name], count) for v in self.free]
         generators = [FromWords()(words[k]) for k in range(self.generators)]
+        for v, name in zip(generators, name_generators(self.given.source, list(self.updates)), strict=True):
+            v.name = name
         results, _ = drawn_for_points(self.given, self.variables, self.updates, self.free, points, generators, count)
         results, left = results[: len(self.variables)], results[len(self.variables) :]
         outputs = []

@@ -15,6 +15,8 @@ logging.disable(logging.WARNING)
 import arviz  # noqa: E402
 import numpy as np  # noqa: E402
 import pymc as pm  # noqa: E402
+import pytensor  # noqa: E402
+import pytensor.tensor as pt  # noqa: E402
 from by_name import run_tests  # noqa: E402
 
 import ptgc  # noqa: E402
@@ -360,7 +362,32 @@ def predictions_in_the_file():
     refused(TypeError, ["list of names"], ptgc.compile_nuts, line(), predict="y")
 
 
+def predictions_of_parts():
+    """Of distributions that are made of draws without names, the draws are those of export_predictive's file"""
+    exp, ones = pm.math.exp, np.ones(3)
+    parts = {
+        "censored": lambda a: pm.Censored("y", pm.Weibull.dist(1.5, exp(a)), lower=None, upper=5.0, observed=ones),
+        "hurdle": lambda a: pm.HurdleNegativeBinomial("y", 0.5, exp(a), 2.0, observed=ones.astype(int)),
+        "chained": lambda a: pm.CustomDist("y", a, dist=two_draws_of_one_generator, logp=lambda y, a: -((y - a) ** 2), observed=ones),
+    }
+    for name, build in parts.items():
+        with pm.Model() as model:
+            build(pm.Normal("a"))
+        sampler = ptgc.compile_nuts(model, draws=4, tune=4, chains=2, predict=["y"])
+        whole, predictor = dict(zip(sampler.outputs, sampler(seed=np.array(1)))), ptgc.compile_predictive(model)
+        generators = [v for v in predictor.inputs if v.endswith("_rng") or "_rng_" in v]
+        given = dict(zip(generators, np.random.default_rng(1).spawn(2 + len(generators))[2:], strict=True))
+        want = predictor(a=whole["a"].T.ravel(), **given)[0]
+        np.testing.assert_array_equal(whole["y_new"].swapaxes(0, 1).reshape(8, 3), want, err_msg=name)
+
+
+def two_draws_of_one_generator(a, size):
+    rng, noise = pt.random.normal(a, 1, size=size, rng=pytensor.shared(np.random.default_rng())).owner.outputs
+    return noise + pt.random.gamma(2, scale=1, size=size, rng=rng)
+
+
 TESTS = [
+    predictions_of_parts,
     stopped_and_gone_on_with, an_open_number_of_parameters, watched, groups, one_call, predictions_in_the_file, a_sampler_in_c,
     predictions_in_c,
 ]  # fmt: skip
