@@ -36,7 +36,7 @@ INITS = {"auto": None, "jitter+adapt_diag": None, "adapt_diag": 0.0}  # the jitt
 
 
 def sample(
-    model: Any, draws: int = 1000, tune: int | None = None, chains: int | None = None, *, cores: int | None = None,
+    model: Any = None, draws: int | None = None, tune: int | None = None, chains: int | None = None, *, cores: int | None = None,
     random_seed: int | None = None, progressbar: bool | None = None, quiet: bool = False, var_names: Sequence[str] | None = None,
     initvals: Mapping[Any, Any] | None = None, init: str = "auto", jitter_max_retries: int = 100, target_accept: float = 0.8,
     max_treedepth: int = 10, discard_tuned_samples: bool = True, compute_convergence_checks: bool = True,
@@ -44,11 +44,13 @@ def sample(
 ):  # fmt: skip
     """Draws from the posterior of a PyMC model by NUTS on ONNX Runtime, as ArviZ's InferenceData.
 
+    Inside of ``with model:`` the model may be left out: ``sample(200)``, ``sample(draws=200)``.
+
     It is ``compile_nuts`` and ``Sampler.sample`` in one call, with those arguments and defaults of pm.sample that
     mean the same here. Other arguments of pm.sample are refused.
 
     - chains: 4, or as in pm.sample as many as ``cores``, but 2 at least; they are computed together.
-    - cores: on how many threads ONNX Runtime computes. tune: 1000.
+    - cores: on how many threads ONNX Runtime computes. draws, tune: 1000 of each.
     - random_seed: an integer; None: another one at each call, which is among the attributes of the draws.
     - initvals: {variable or its name: value} that chains start around.
     - init: "auto" and "jitter+adapt_diag", or "adapt_diag" for a start without jitter.
@@ -57,6 +59,7 @@ def sample(
     - discard_tuned_samples=False: the groups ``warmup_posterior`` and ``warmup_sample_stats`` have the draws of tuning.
     """
     refuse_others(others)
+    model, draws = model_and_draws(model, draws)
     if init not in INITS:
         raise ValueError(f"init is one of {', '.join(INITS)}, not {init!r}")
     if random_seed is not None and (isinstance(random_seed, bool) or not isinstance(random_seed, int | np.integer)):
@@ -64,7 +67,7 @@ def sample(
     seed = int(np.random.default_rng().integers(2**63)) if random_seed is None else int(random_seed)
     jitter = INITS[init]
     of_graph = {
-        "draws": draws, "tune": 1000 if tune is None else tune, "max_treedepth": max_treedepth,
+        "draws": 1000 if draws is None else draws, "tune": 1000 if tune is None else tune, "max_treedepth": max_treedepth,
         "target_accept": target_accept, "jitter": 1.0 if jitter is None else jitter,
         "jitter_max_retries": jitter_max_retries,
     }  # fmt: skip
@@ -77,6 +80,19 @@ def sample(
         options = on_threads(cores, options)
     shown, checks = False if quiet else progressbar, compute_convergence_checks and not quiet
     return sampler.drawn(seed, None, options, None, shown, checkpoint, checks, level=3)
+
+
+def model_and_draws(model: Any, draws: int | None) -> tuple[Any, int | None]:
+    """Without a model, that of the context; a number in its place is the number of draws, as in pm.sample."""
+    if isinstance(model, int | np.integer):
+        if draws is not None:
+            raise TypeError(f"sample: the first argument is the model. Inside of `with model:` write sample({model}, tune=...)")
+        model, draws = None, int(model)
+    if model is None:
+        from pymc.model import modelcontext
+
+        model = modelcontext(None)
+    return model, draws
 
 
 def on_threads(cores: int, options: Any) -> Any:

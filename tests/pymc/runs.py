@@ -386,8 +386,19 @@ def two_draws_of_one_generator(a, size):
     return noise + pt.random.gamma(2, scale=1, size=size, rng=rng)
 
 
+def the_model_of_the_context():
+    model, named = schools(), {"tune": 10, "chains": 2, "random_seed": 1}
+    want, _ = quiet(ptgc.sample, model, 20, **named)
+    equal(quiet(ptgc.sample, model=model, draws=20, **named)[0], want)
+    with model:
+        equal(quiet(ptgc.sample, 20, **named)[0], want)
+        equal(quiet(ptgc.sample, draws=20, **named)[0], want)
+        refused(TypeError, ["sample(20, tune=...)"], ptgc.sample, 20, 10)
+    refused(TypeError, ["context"], ptgc.sample, 20)
+
+
 TESTS = [
-    predictions_of_parts,
+    predictions_of_parts, the_model_of_the_context,
     stopped_and_gone_on_with, an_open_number_of_parameters, watched, groups, one_call, predictions_in_the_file, a_sampler_in_c,
     predictions_in_c,
 ]  # fmt: skip
