@@ -104,11 +104,20 @@ static const char *form_text(struct printer *p, dim d, enum reading how, bool *s
 	return all;
 }
 
+/* What an equation says of a length may be read only later, as another input has the size in it:
+ * until then the length is read as it is written. */
 const char *dim_text(struct printer *p, dim d, bool raw, bool *start)
 {
-	bool ignored = true;
+	bool at_start = true;
+	const char *s = raw ? NULL : form_text(p, d, AS_FOUND, &at_start, 0);
 
-	return form_text(p, d, raw ? AS_WRITTEN : AS_FOUND, start ? start : &ignored, 0);
+	if (!s) {
+		at_start = true;
+		s = form_text(p, d, AS_WRITTEN, &at_start, 0);
+	}
+	if (start)
+		*start &= at_start;
+	return s;
 }
 
 static const char *compared_text(struct printer *p, dim d)

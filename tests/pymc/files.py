@@ -120,6 +120,14 @@ def vectors(n):
     return model
 
 
+def contrasts(n):
+    """Effects that sum to zero, one for each column of the data: the point has one number less"""
+    with pm.Model(coords={"choice": range(n)}) as model:
+        y = pm.Data("y", numbers(n).normal(size=(2, n)), dims=("row", "choice"))
+        pm.Normal("z", pm.ZeroSumNormal("a", 1, dims="choice"), 1, observed=y)
+    return model
+
+
 MODELS = [line, counties, counts, effects, process, marginal, written, vectors]
 LENGTHS = 9, 4, 30
 
@@ -390,7 +398,7 @@ def many_points_of_a_spatial_model():
 
 def densities_in_c():
     """The function of the C that is written for a density, at other data than those of the model; and the library"""
-    for build in (line, counties, effects, written):
+    for build in (line, counties, effects, written, contrasts):
         with tempfile.TemporaryDirectory() as folder:
             file = ptgc.export_density(build(12), f"{folder}/density.c", data=which_of(build))
             assert "int density_run(const struct density_in" in open(f"{folder}/density.h").read()
