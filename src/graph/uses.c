@@ -180,6 +180,7 @@ void add_result(struct ctx *cx, struct block *b, uint32_t i, struct value *v)
 
 void replace_all_uses(struct value *old, struct value *v)
 {
+	v = resolve(v); /* it may stand for another one by now, whose uses these are */
 	v->uses += old->uses;
 	old->uses = 0;
 	old->forward = v;

@@ -199,21 +199,20 @@ static void merge_in_loop(struct states *s, struct block *around, struct node *l
 	find_equal_states(s, loop);
 	for (uint32_t j = 0; j < loop->nin - first; j++) {
 		struct value *p = body->params.at[first + j], *q = s->same[p->id];
-		if (j < n && same_as(s, body->results.at[last + j]) == p) {
-			replace_all_uses(p, loop->in[first + j]);
-			s->changed = true;
-			if (!has_checks(body)) /* they go away with a loop that nobody reads */
-				replace(s, around, loop, loop->out[j], loop->in[first + j]);
-		}
-		if (!q)
+		bool stays = j < n && same_as(s, body->results.at[last + j]) == p;
+		struct value *out = NULL;
+
+		if (!q && !stays)
 			continue;
-		replace_all_uses(p, q);
+		replace_all_uses(p, q ? q : loop->in[first + j]);
 		s->changed = true;
-		for (uint32_t k = 0; j < n && k < j; k++)
-			if (body->params.at[first + k] == q) {
-				replace(s, around, loop, loop->out[j], loop->out[k]);
-				break;
-			}
+		if (stays && !has_checks(body)) /* they go away with a loop that nobody reads */
+			out = loop->in[first + j];
+		for (uint32_t k = 0; !out && q && j < n && k < j; k++)
+			if (body->params.at[first + k] == q)
+				out = loop->out[k];
+		if (out)
+			replace(s, around, loop, loop->out[j], out);
 	}
 	for (uint32_t i = n; i < loop->nout; i++)
 		for (uint32_t k = n; k < i && k < n + MAX_LOOK; k++)
