@@ -61,28 +61,29 @@ def without_casts(v: Variable) -> Variable:
     return v
 
 
+STATISTICS = ("sample_stats", "warmup_sample_stats")  # groups whose names may be those of variables, too
+
+
 def inference_data(
-    results: Mapping[str, np.ndarray], stats: Sequence[str], groups: Mapping[str, Mapping[str, np.ndarray]],
+    variables: Mapping[str, np.ndarray], stats: Mapping[str, np.ndarray], groups: Mapping[str, Mapping[str, np.ndarray]],
     dims: Mapping[str, list], coords: Mapping[str, list], pred_coords: Mapping[str, list], attrs: Mapping[str, Any],
 ):  # fmt: skip
-    """results: draws [chains, draws, ...] and statistics, those of ``stats``. groups: the further ones. pred_coords: of the
-    predictions, whose data may have other lengths. attrs: of the groups that were drawn."""
+    """variables and stats: draws [chains, draws, ...]. groups: the further ones. pred_coords: of the predictions, whose
+    data may have other lengths. attrs: of the groups that were drawn."""
     import arviz
+    from xarray import DataTree
 
-    results = dict(results)
-    size = results["lp"].shape  # ArviZ wants a step size for each draw
-    results["step_size"] = np.broadcast_to(results["step_size"][:, None], size)
-    drawn = {
-        "posterior": {name: v for name, v in results.items() if name not in stats},
-        "sample_stats": {name: v for name, v in results.items() if name in stats},
-    }
-    named = {name for group in (drawn["posterior"], *groups.values()) for name in group}
+    size = stats["lp"].shape  # ArviZ wants a step size for each draw
+    stats = {**stats, "step_size": np.broadcast_to(stats["step_size"][:, None], size)}
+    every = {"posterior": dict(variables), "sample_stats": stats, **{k: dict(v) for k, v in groups.items()}}
+    of_stats = {k: v for k, v in every.items() if k in STATISTICS}
+    others = {k: v for k, v in every.items() if k not in STATISTICS}
+    named = {name for group in others.values() for name in group}
     shown = {k: v for k, v in dims.items() if k in named}
-    found = arviz.from_dict(
-        {**drawn, **{k: dict(v) for k, v in groups.items()}}, dims=shown, coords=coords, pred_dims=shown,
-        pred_coords=pred_coords, save_warmup=True,
-    )  # fmt: skip
-    for name in {*drawn, "predictions"} & {*drawn, *groups}:
+    found = arviz.from_dict(others, dims=shown, coords=coords, pred_dims=shown, pred_coords=pred_coords, save_warmup=True)
+    beside = arviz.from_dict(of_stats, save_warmup=True)
+    found = DataTree.from_dict({k: (beside if k in STATISTICS else found)[k].to_dataset() for k in every})
+    for name in {"posterior", "sample_stats", "predictions"} & set(every):
         found[name].attrs.update(attrs)
     return found
 

@@ -1,6 +1,8 @@
 """The ops of a graph that samples: the generators of the chains, and NUTS, whole or by steps of its loop. PyTensor cannot
 run NUTS: lib/use/mcmc.ptg has it."""
 
+from collections.abc import Collection, Iterable
+
 import numpy as np
 import pytensor.tensor as pt
 from pytensor.graph.basic import Apply
@@ -28,6 +30,16 @@ STATE = {
     "waiting": TensorType("float64", (None, None)),
 }  # fmt: skip
 ALL_STEPS = 2**63 - 1
+
+
+def names_in_file(own: Iterable[str], of_model: Collection[str]) -> dict[str, str]:
+    """{input or statistic: what it is called in a file}: "nuts_..." where the model has a variable of its name."""
+    own, found = list(own), {}
+    for name in own:
+        found[name] = name
+        while found[name] in of_model or (found[name] != name and found[name] in own):
+            found[name] = "nuts_" + found[name]
+    return found
 
 
 def nothing(type: TensorType) -> np.ndarray:

@@ -31,6 +31,11 @@ def digest(*arrays: Any) -> str:
     return found.hexdigest()
 
 
+def own_name(settings: Mapping[str, Any], name: str) -> str:
+    """What an input or statistic of the sampler is called in the file."""
+    return settings.get("renamed", {}).get(name, name)
+
+
 @dataclass
 class Run:
     """``inputs``: what each part is given. ``state``: what the run is, {} before it begins and for a file that has no
@@ -48,14 +53,17 @@ class Run:
     def __post_init__(self):
         self.held = [v.name for v in self.session.get_overridable_initializers()]
 
+    def own(self, name: str) -> str:
+        return own_name(self.settings, name)
+
     @property
     def done(self) -> int:
         """How many draws the chain has that has the fewest, those of tuning among them."""
-        found = self.state.get("state_done")
+        found = self.state.get(self.own("state_done"))
         return 0 if found is None or not found.size else int(found.min())
 
     def mean_done(self) -> float:
-        found = self.state.get("state_done")
+        found = self.state.get(self.own("state_done"))
         if found is None or not found.size:
             return float(self.total) if self.is_over() else 0.0
         return float(np.minimum(found, self.total).mean())
@@ -71,7 +79,7 @@ class Run:
 
     def diverged(self) -> int:
         """How many of the draws behind tuning have diverged."""
-        return int(np.concatenate([p["diverging"] for p in self.parts], axis=1)[:, self.kept_tuning :].sum())
+        return int(np.concatenate([p[self.own("diverging")] for p in self.parts], axis=1)[:, self.kept_tuning :].sum())
 
     def is_over(self) -> bool:
         return bool(self.parts) and (not self.held or self.done >= self.total)
@@ -79,7 +87,7 @@ class Run:
     def take(self, steps: int) -> None:
         """Some steps of the loop."""
         begin = time.perf_counter()
-        more = self.state | {"state_steps": np.array(steps)} if self.held else {}
+        more = self.state | {self.own("state_steps"): np.array(steps)} if self.held else {}
         names = [*self.outputs, *(f"{name}.next" for name in self.held)]
         found = dict(zip(names, run_session(self.session, names, {**self.inputs, **more}, self.place), strict=True))
         state = {name: found.pop(f"{name}.next") for name in self.held}
@@ -114,9 +122,9 @@ class Run:
         """The outputs of all parts: draws one behind the other; what a chain has once is that of the last part."""
         if len(self.parts) == 1:
             return dict(self.parts[0])
-        last = self.parts[-1]
+        last, once = self.parts[-1], self.own("step_size")
         return {
-            name: v if name == "step_size" else np.concatenate([p[name] for p in self.parts], axis=1) for name, v in last.items()
+            name: v if name == once else np.concatenate([p[name] for p in self.parts], axis=1) for name, v in last.items()
         }
 
 
@@ -133,8 +141,8 @@ class Progress:
 
     def show(self, run: Run) -> None:
         now, of = run.mean_done(), run.total
-        chains = run.parts[-1]["lp"].shape[0]
-        step = float(np.mean(run.parts[-1]["step_size"]))
+        chains = run.parts[-1][run.own("lp")].shape[0]
+        step = float(np.mean(run.parts[-1][run.own("step_size")]))
         seconds = time.monotonic() - self.begun
         left = "" if now <= self.first else f", {duration(seconds * (of - now) / (now - self.first))} left"
         kind = "tuning" if run.done < run.settings["tune"] else "drawing"

@@ -26,9 +26,21 @@ from ptgc._batch import vectorized, without_named_dims
 from ptgc._data import Data, Which, data_option
 from ptgc._inference import Seen, doubts, free_variables, inference_data, seen_by
 from ptgc._modelfile import OfModel, described, options_of
-from ptgc._nuts_ops import ALL_STEPS, HIDDEN, STATE, STATS, STATS_OF_STEPS, Convergence, Nuts, NutsSteps, Spawn, nothing
+from ptgc._nuts_ops import (
+    ALL_STEPS,
+    HIDDEN,
+    STATE,
+    STATS,
+    STATS_OF_STEPS,
+    Convergence,
+    Nuts,
+    NutsSteps,
+    Spawn,
+    names_in_file,
+    nothing,
+)
 from ptgc._predictions import WORDS, Predicted, Predictions
-from ptgc._run import Checkpoint, Run, progress_of, warn_of_stop
+from ptgc._run import Checkpoint, Run, own_name, progress_of, warn_of_stop
 from ptgc._samplable import check_samplable
 from ptgc.errors import no_such
 from ptgc.export import (
@@ -199,6 +211,9 @@ def nuts_graph(
     the statistics lp, acceptance_rate, tree_depth, diverging, n_steps, energy [chains, draws], and step_size
     [chains] for each chain. Further graphs may be built on the outputs: means, quantiles, predictions.
 
+    If the model has a variable with the name of one of these inputs or statistics, as ``step_size``, the sampler's
+    own is called ``nuts_step_size``.
+
     Chains start at the model's initial point plus ``jitter`` * uniform(-1, 1) in each coordinate. If the density or
     its gradient is not finite there, a chain tries again, up to ``jitter_max_retries`` times. The chains'
     generators are those that NumPy's default_rng(seed) spawns.
@@ -231,6 +246,7 @@ class SamplerGraph:
     outputs: list[Variable]
     states: dict[Variable, tuple[np.ndarray, Variable]] = field(default_factory=dict)
     diagnostics: list[str] = field(default_factory=list)  # the names of outputs that say whether the chains converged
+    renamed: dict[str, str] = field(default_factory=dict)  # {input or statistic: another name, as the model has its own}
 
 
 def graph_of_sampler(
@@ -268,16 +284,14 @@ def graph_of_sampler(
         variables = [*variables, *more.outputs]
     judged = convergence(data, outputs, points.shape[1] >= options["draws"]) if diagnostics else []
     outputs, variables = [*outputs, *judged], [*variables, *judged]
-    taken = {*stats, *(v.name for v in (seed, asked)), *(v.name for v in states)}
-    if clash := {v.name for v in [*variables, *given]} & taken:
-        name = min(clash)
-        how = "make it a constant by data=" if name in data.values else "leave it out by var_names"
-        raise ValueError(f"the model's variable {name} has the name of an input or statistic: {how}")
-    for name, v in stats.items():
-        v.name = name
+    own = stats | {v.name: v for v in [seed, asked, *states]}
+    names = names_in_file(own, {v.name for v in [*variables, *given]})
+    for name, v in own.items():
+        v.name = names[name]
     shown = [v for name, v in stats.items() if name not in HIDDEN]
     inputs = [seed, *([asked] if chains is None else []), *given]
-    return SamplerGraph(inputs, [*outputs, *shown], states, [v.name for v in judged])
+    renamed = {name: new for name, new in names.items() if new != name}
+    return SamplerGraph(inputs, [*outputs, *shown], states, [v.name for v in judged], renamed)
 
 
 def convergence(data: Data, outputs: list[Variable], whole: Variable) -> list[Variable]:
@@ -347,16 +361,19 @@ class Sampler(OfModel):
         except ValueError as e:
             if NO_START not in str(e) or self.terms is None:
                 raise
-            raise ValueError(self.why_no_start(**feed) or str(e)) from None
+            raise ValueError(self.why_no_start(feed) or str(e)) from None
 
-    def why_no_start(self, seed: int, chains: int | None = None, **data) -> str:
+    def own(self, name: str) -> str:
+        return own_name(self.settings, name)
+
+    def why_no_start(self, data: Mapping) -> str:
         """Which chain has no density at any point that it tries, with the last of them; "" if all chains have one."""
         nuts = next(n for v in ancestors(self.graph[1]) if (n := v.owner) and isinstance(n.op, Nuts))
         op, density = nuts.op, in_python(nuts.op.fgraph.inputs, nuts.op.fgraph.outputs, None, "fast_compile")
-        count = self.settings["chains"] if chains is None else chains
+        count = data.get(self.own("chains")) if self.settings["chains"] is None else self.settings["chains"]
         start, sizes = self.terms.at(data)
         read = [np.asarray(data[v.name], v.type.dtype) for v in nuts.inputs[op.own_inputs :]]
-        generators = np.random.default_rng(int(seed)).spawn(int(count))
+        generators = np.random.default_rng(int(data[self.own("seed")])).spawn(int(count))
         left = list(range(len(generators)))  # the chains that have none
         for _ in range(op.jitter_max_retries + 1):
             tries = [start + (2 * generators[k].random(start.size) - 1) * op.jitter for k in left]
@@ -405,9 +422,9 @@ class Sampler(OfModel):
         """As of ``sample``. checks: whether it warns of doubtful draws. level: of the warnings' caller."""
         if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
             raise ValueError(f"seed must be an integer from 0 to 2**63 - 1, not {seed!r}")
-        named: dict[str, Any] = {"seed": np.array(seed, "int64"), **(data or {})}
-        if "chains" in self.inputs:
-            named["chains"] = np.array(4 if chains is None else chains, "int64")
+        named: dict[str, Any] = {self.own("seed"): np.array(seed, "int64"), **(data or {})}
+        if self.own("chains") in self.inputs:
+            named[self.own("chains")] = np.array(4 if chains is None else chains, "int64")
         elif chains is not None:
             raise ValueError("the number of chains was chosen when the model was compiled: chains=None leaves it open")
         feed = arguments(self.inputs, (), {**self.left_out((), named), **named})
@@ -421,7 +438,7 @@ class Sampler(OfModel):
             saved.restore(run)
         over = self.explained(lambda: run.go(progress_of(progressbar), saved), feed)
         results = run.results() if run.parts else {}
-        drawn = results["lp"].shape[1] - run.kept_tuning if results else 0
+        drawn = results[self.own("lp")].shape[1] - run.kept_tuning if results else 0
         if not over:
             if drawn <= 0:
                 raise KeyboardInterrupt
@@ -431,36 +448,32 @@ class Sampler(OfModel):
     def described(self, results, feed, run: Run, checks: bool, level: int):
         groups = Seen(dict(self.groups), dict(self.written)).groups(feed)
         predictions, results = parted(results, self.predicted)
-        tuning, results = without_tuning(results, run.kept_tuning)
+        stats, variables = parted(results, {self.own(name): name for name in STATS_OF_STEPS})
         new_data, _ = parted(feed, self.predicted)
-        sizes = self.coords_of({k: v[0, 0] for k, v in results.items() if k in self.dims} | flat(groups), 0)
+        sizes = self.coords_of({k: v[0, 0] for k, v in variables.items() if k in self.dims} | flat(groups), 0)
         if predictions:
             groups |= {"predictions": predictions} | ({"predictions_constant_data": new_data} if new_data else {})
-        if tuning:
-            stats = {*STATS, *STATS_OF_STEPS}
-            groups |= {
-                "warmup_posterior": {k: v for k, v in tuning.items() if k not in stats},
-                "warmup_sample_stats": {k: v for k, v in tuning.items() if k in stats},
-            }
+        once = {"step_size": stats.pop("step_size")}  # for each chain, that of its end
+        if tune := run.kept_tuning:
+            groups |= {"warmup_posterior": part(variables, 0, tune), "warmup_sample_stats": part(stats, 0, tune)}
+            variables, stats = part(variables, tune, None), part(stats, tune, None)
         new_sizes = self.coords_of({k: v[0, 0] for k, v in predictions.items()} | new_data, 0)
         attrs = {
             "inference_library": "ptgc", "inference_library_version": version_of("ptgc"), **self.versions,
-            "onnxruntime_version": version_of("onnxruntime"), "sampling_time": run.seconds, "seed": int(feed["seed"]),
+            "onnxruntime_version": version_of("onnxruntime"), "sampling_time": run.seconds, "seed": int(feed[self.own("seed")]),
         }  # fmt: skip
         if self.settings:
             attrs |= {"tuning_steps": self.settings["tune"], "target_accept": self.settings["target_accept"]}
-        found = inference_data(results, [*STATS, *STATS_OF_STEPS], groups, self.dims, sizes, new_sizes, attrs)
+        found = inference_data(variables, stats | once, groups, self.dims, sizes, new_sizes, attrs)
         if checks:
             for text in doubts(found, free_variables(list(self.point), list(found.posterior))):
                 warnings.warn(text, stacklevel=level)
         return found
 
 
-def without_tuning(results: Mapping[str, np.ndarray], tune: int) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """The first draws of each chain, and the later ones. What a chain has once is that of its end."""
-    once = {k: v for k, v in results.items() if k == "step_size"}
-    each = {k: v for k, v in results.items() if k not in once}
-    return {k: v[:, :tune] for k, v in each.items()} if tune else {}, {k: v[:, tune:] for k, v in each.items()} | once
+def part(arrays: Mapping[str, np.ndarray], begin: int, end: int | None) -> dict[str, np.ndarray]:
+    """These draws of each chain."""
+    return {k: v[:, begin:end] for k, v in arrays.items()}
 
 
 def parted(arrays: Mapping[str, Any], names: Mapping[str, str]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
@@ -523,6 +536,7 @@ def compiled_sampler(
         {*flat(seen.inputs), *flat(seen.written), *predict},
     )  # fmt: skip
     settings = {**of_graph, "chains": chains, "diagnostics": graph.diagnostics, "keep_tuning": keep_tuning}
+    settings["renamed"] = graph.renamed
     parts |= {"settings": settings, "groups": seen.inputs, "predicted": {}}
     made_by = sys.modules[type(data.source).__module__.partition(".")[0]]
     parts["versions"] = {"modeling_interface": "PyMC", "modeling_interface_version": getattr(made_by, "__version__", "")}

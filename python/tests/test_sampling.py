@@ -10,6 +10,7 @@ import pytensor.tensor as pt
 import pytest
 
 import ptgc
+from ptgc._nuts_ops import names_in_file
 
 
 class Model:
@@ -192,9 +193,15 @@ def test_discrete_variables_are_refused():
 def test_names_that_the_file_needs(name):
     model = Model()
     model.unobserved_value_vars[-1].name = name
-    with pytest.raises(ValueError, match=f"variable {name} has the name of an input or statistic"):
-        ptgc.nuts_graph(model)
-    assert ptgc.nuts_graph(model, var_names=["a"])
+    inputs, outputs = ptgc.nuts_graph(model, chains=None)
+    names = [v.name for v in [*inputs, *outputs]]
+    assert f"nuts_{name}" in names and len(set(names)) == len(names)
+    assert "energy" in [v.name for v in ptgc.nuts_graph(model, var_names=["a"])[1]]
+
+
+def test_names_in_a_file():
+    taken = {"lp", "seed", "nuts_seed"}
+    assert names_in_file(["seed", "lp", "energy"], taken) == {"seed": "nuts_nuts_seed", "lp": "nuts_lp", "energy": "energy"}
 
 
 @pytest.mark.filterwarnings("ignore:xtensor")

@@ -234,7 +234,7 @@ def groups():
     for build in (schools, counts, missing):
         model = build()
         with model:
-            want = pm.sample(20, tune=20, chains=2, cores=1, progressbar=False, random_seed=1)
+            want = pm.sample(20, tune=20, chains=2, cores=1, progressbar=False, random_seed=1, nuts_sampler="pymc")
         for data in None, "constants", "inputs":
             if build is missing and data == "inputs":
                 continue
@@ -386,6 +386,51 @@ def two_draws_of_one_generator(a, size):
     return noise + pt.random.gamma(2, scale=1, size=size, rng=rng)
 
 
+def variables_with_names_of_the_sampler():
+    """The sampler's own inputs and statistics have other names in the file: the draws are those of a model without"""
+    taken = {"step_size": "a", "energy": "b", "lp": "c", "chains": "d", "state_steps": "e", "state_done": "f", "seed": "x"}
+
+    def model_of(name):
+        with pm.Model(coords={"row": range(3)}) as model:
+            seed = pm.Data(name("seed"), [0.1, 0.4, 1.2], dims="row")
+            step, lp = pm.HalfNormal(name("step_size"), 1), pm.Normal(name("lp"), 0, 1)
+            energy = pm.Normal(name("energy"), seed, step, dims="row")
+            pm.Normal(name("chains"), lp, 1, observed=0.3)
+            pm.Deterministic(name("state_steps"), 2 * energy, dims="row")
+            pm.Deterministic(name("state_done"), lp + 1)
+            pm.Normal("y", energy, 1, observed=[1.0, 2, 3], dims="row")
+        return model
+
+    options = {"draws": 60, "tune": 60, "chains": None, "predict": ["y"]}
+    plain = ptgc.compile_nuts(model_of(taken.get), **options)
+    with tempfile.TemporaryDirectory() as folder:
+        made = ptgc.export_nuts(model_of(str), f"{folder}/m.onnx", **options)
+        assert made.inputs == ["nuts_seed", "chains", "seed", "seed_new"] and "nuts_step_size" in made.outputs, made
+        read, data = ptgc.load(f"{folder}/m.onnx"), np.array([0.1, 0.4, 1.2])
+        library = ptgc.export_nuts(model_of(str), f"{folder}/m.so", draws=5, tune=5)
+        assert library.inputs == ["nuts_seed", "seed"], library.inputs
+    want, _ = quiet(plain.sample, 3, 2)
+    with contextlib.redirect_stderr(io.StringIO()) as out:
+        got, _ = quiet(made.sample, 3, 2, progressbar=True)
+    assert "step size" in out.getvalue()
+    with tempfile.TemporaryDirectory() as folder:
+        saved = Path(folder) / "run.npz"
+        given = {"data": {"seed": data, "seed_new": data}, "checkpoint": saved}
+        with stopped_at(4):
+            refused(KeyboardInterrupt, [], read.sample, 3, 2, **given)  # no draws yet
+        rest, _ = quiet(read.sample, 3, 2, **given)
+    equal(rest, got)
+    assert list(got.groups) == list(want.groups) and set(got.sample_stats) == set(want.sample_stats)
+    for name, v in got.sample_stats.items():
+        np.testing.assert_allclose(v.values, want.sample_stats[name].values, rtol=1e-9)
+        assert v.dims == ("chain", "draw")
+    for name, v in got.posterior.items():
+        np.testing.assert_allclose(v.values, want.posterior[taken[name]].values, rtol=1e-9)
+        assert v.dims == want.posterior[taken[name]].dims
+    np.testing.assert_array_equal(got.constant_data["seed"].values, data)
+    np.testing.assert_allclose(got.predictions["y"].values, want.predictions["y"].values, rtol=1e-9)
+
+
 def the_model_of_the_context():
     model, named = schools(), {"tune": 10, "chains": 2, "random_seed": 1}
     want, _ = quiet(ptgc.sample, model, 20, **named)
@@ -398,7 +443,7 @@ def the_model_of_the_context():
 
 
 TESTS = [
-    predictions_of_parts, the_model_of_the_context,
+    predictions_of_parts, variables_with_names_of_the_sampler, the_model_of_the_context,
     stopped_and_gone_on_with, an_open_number_of_parameters, watched, groups, one_call, predictions_in_the_file, a_sampler_in_c,
     predictions_in_c,
 ]  # fmt: skip
