@@ -8,11 +8,26 @@ from pytensor.graph.basic import Variable
 
 def check_samplable(model: Any) -> None:
     """ValueError unless pm.sample would draw each free variable by NUTS."""
+    if not model.value_vars:
+        raise ValueError("the model has no free variable: there is nothing to sample")
+    refuse_simulators(model)
     refuse_own_samplers(model, free_variables_of(model), "ptgc draws all variables by NUTS: sample this model by pm.sample")
     for v in model.value_vars:
         if v.type.dtype != "float64":
             kind = "discrete" if v.type.dtype.startswith(("int", "uint", "bool")) else v.type.dtype
-            raise ValueError(f"NUTS draws float64 numbers, but the variable {v.name} is {kind}")
+            how = ": sum it out of the model, as pm.Mixture does, or sample by pm.sample" if kind == "discrete" else ""
+            raise ValueError(f"NUTS draws float64 numbers, but the variable {v.name} is {kind}{how}")
+
+
+def refuse_simulators(model: Any) -> None:
+    """ValueError if PyMC simulates a variable to compare it with what is observed: that is no graph, and has no gradient."""
+    if simulator := getattr(sys.modules.get("pymc.distributions.simulator"), "SimulatorRV", None):
+        for rv in model.basic_RVs:
+            if rv.owner is not None and isinstance(rv.owner.op, simulator):
+                raise ValueError(
+                    f"the variable {rv.name} is a pm.Simulator, which has neither a density nor its gradient: "
+                    "pm.sample_smc draws the posterior of this model"
+                )
 
 
 def free_variables_of(model: Any) -> list[Variable]:

@@ -16,6 +16,7 @@ from pytensor.graph.fg import FunctionGraph
 from ptgc._batch import without_named_dims
 from ptgc._data import Data, Which, data_option
 from ptgc._modelfile import KEY, OfModel, described, options_of
+from ptgc._samplable import refuse_simulators
 from ptgc.export import Exported, compile_onnx, export_c, takes_options_of, write_exported
 
 __all__ = ["Density", "compile_density", "export_density"]
@@ -33,9 +34,11 @@ def graph_of_density(data: Data, gradient: bool) -> tuple[list[Variable], list[V
     values, (logp,) = without_named_dims(model.value_vars, [model.logp()])
     outputs = [logp]
     if gradient:
+        refuse_simulators(model)
         by = [v for v in values if v.type.dtype.startswith("float")]
         if not by:
-            raise ValueError("the model has only discrete variables, which have no gradient: write gradient=False")
+            of = "only discrete variables, which have no gradient" if values else "no free variable, so there is no gradient"
+            raise ValueError(f"the model has {of}: write gradient=False")
         slopes = pytensor.grad(logp, by, disconnected_inputs="ignore")
         outputs.append(pt.concatenate([g.ravel() for g in slopes]))
     whole = FunctionGraph(outputs=data.placed(outputs), clone=False)

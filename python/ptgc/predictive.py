@@ -73,7 +73,10 @@ class Predictor(OfModel):
     def __call__(self, *args, **named) -> list[np.ndarray]:
         """As of ``Exported``; data that are left out are those of the model. Where predictions are larger than some 8 MB
         the model is run for so many draws at a time, which draws the same numbers."""
-        given = arguments(self.inputs, args, {**self.left_out(args, named), **named})
+        generators = [name for name in self.inputs if name not in {DRAWS, *self.point, *self.data_names}]
+        how = dict.fromkeys(generators, ": predictor.generators(seed) gives all generators, by name")
+        given = arguments(self.inputs, args, {**self.left_out(args, named), **named}, how)
+        self.refuse_chains(given)
         count = self.draws_of(given)
         if count <= LEAST or (step := self.draws_at_once(given)) >= count:
             return super().__call__(**given)
@@ -93,6 +96,15 @@ class Predictor(OfModel):
             left = dict(zip(self.outputs, found))
             given |= {name: left[name + NEXT] for name in self.inputs if name + NEXT in left}
         return results
+
+    def refuse_chains(self, given: Mapping[str, Any]) -> None:
+        """TypeError where chains and draws are two axes, as ArviZ has them."""
+        for name, shape in self.point.items():
+            if shape is not None and name in given and np.ndim(given[name]) == len(shape) + 2:
+                raise TypeError(
+                    f"input {name!r} has the rank {len(shape) + 2}, expected {len(shape) + 1}: chains and draws are one axis, "
+                    f"np.concatenate(posterior[{name!r}].values)"
+                )
 
     def draws_of(self, given: Mapping[str, Any]) -> int:
         """How many draws are asked for; 0 where lengths differ, for which the model has an error."""
@@ -178,6 +190,12 @@ def compile_predictive(
 
     given = Data(model, data_option(options, data))
     outputs = drawn_outputs(model, prior, var_names)
+    if not outputs:
+        others = ", ".join(v.name for v in model.deterministics)
+        raise ValueError(
+            "there is no variable to predict: nothing is observed, and a pm.Potential predicts nothing. var_names says what "
+            f"to predict{', as the Deterministics ' + others if others else ''}"
+        )
     needed = set(ancestors(outputs))
     free = [] if prior else [v for v in model.free_RVs if v in needed and v not in outputs]
     refuse_own_samplers(model, free, "Predict by pm.sample_posterior_predictive, which calls it for new data")

@@ -308,8 +308,8 @@ def summary(text):
     return lines[0].strip()[:300] if lines else "unknown error"
 
 
-def arguments(names, args, named) -> dict:
-    """Values by the names of the inputs. TypeError unless each input has one value."""
+def arguments(names, args, named, how: Mapping[str, str] | None = None) -> dict:
+    """Values by the names of the inputs. TypeError unless each input has one value. how: {input: how to give it}."""
     if len(args) == 1 and isinstance(args[0], Mapping):
         raise TypeError(
             f"values by name are given as f(**values), where f is called with a {type(args[0]).__name__}. The names of "
@@ -324,7 +324,7 @@ def arguments(names, args, named) -> dict:
             raise TypeError(f"input {name!r} is given twice" if name in feed else no_such("there is no input", name, names))
         feed[name] = value
     if missing := [name for name in names if name not in feed]:
-        raise TypeError(f"missing input {missing[0]!r}")
+        raise TypeError(f"missing input {missing[0]!r}{(how or {}).get(missing[0], '')}")
     return feed
 
 

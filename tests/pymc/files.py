@@ -507,6 +507,36 @@ def a_step_method_of_its_own():
         STEP_METHODS.remove(OwnStep)
 
 
+def models_that_are_refused():
+    """By messages that say what helps"""
+    def simulate(rng, a, size=None):
+        return rng.normal(a, 1, size=size)
+
+    with pm.Model() as potential:
+        pm.Potential("p", -pm.Deterministic("twice", 2 * pm.Normal("a")) ** 2)
+    with pm.Model() as discrete:
+        pm.Normal("y", pm.Bernoulli("z", 0.5), 1, observed=1.0)
+    with pm.Model() as simulator:
+        pm.Simulator("y", simulate, pm.Normal("a"), observed=np.ones(3))
+    with pm.Model() as empty:
+        pm.Normal("y", 0, 1, observed=[1.0, 2])
+    for words, call in (
+        (["nothing is observed", "twice"], lambda: ptgc.compile_predictive(potential)),
+        (["z is discrete", "pm.Mixture"], lambda: ptgc.sample(discrete)),
+        (["y is a pm.Simulator", "pm.sample_smc"], lambda: ptgc.sample(simulator)),
+        (["y is a pm.Simulator"], lambda: ptgc.compile_density(simulator)),
+        (["no free variable"], lambda: ptgc.sample(empty)), (["no free variable"], lambda: ptgc.compile_density(empty)),
+    ):  # fmt: skip
+        assert all(word in (text := refusal(ValueError, call)) for word in words), text
+    predictor = ptgc.compile_predictive(line(5))
+    draws = {name: np.ones((2, 3)) for name in predictor.point}
+    for words, given in (
+        (["rank 2, expected 1", "np.concatenate(posterior['a'].values)"], {**draws, **predictor.generators(1)}),
+        (["missing input 'z_rng'", "predictor.generators(seed)"], {name: v[0] for name, v in draws.items()}),
+    ):
+        assert all(word in (text := refusal(TypeError, lambda: predictor(**given))) for word in words), text
+
+
 def refusal(kind, call):
     """The message of the error that the call must raise."""
     try:
@@ -517,7 +547,7 @@ def refusal(kind, call):
 
 
 TESTS = [
-    a_step_method_of_its_own, densities, samplers, predictions, predictions_by_parts, files_that_are_read, values_of_data, refits, densities_in_c,
+    a_step_method_of_its_own, models_that_are_refused, densities, samplers, predictions, predictions_by_parts, files_that_are_read, values_of_data, refits, densities_in_c,
     many_points_of_a_spatial_model, doubts_about_draws, missing_values,
 ]  # fmt: skip
 
