@@ -56,7 +56,8 @@ def name_generators(model: Any, generators: Sequence[Variable]) -> list[str]:
     for v, g in [*own, *parts, *others]:
         if g in generators and g not in names:
             first = "rng" if v is g else f"{v.name}_rng"
-            names[g] = next(n for k in count(1) if (n := first if k == 1 else f"{first}_{k}") not in names.values())
+            taken = {*names.values(), *model.named_vars}
+            names[g] = next(n for k in count(1) if (n := first if k == 1 else f"{first}_{k}") not in taken)
     return [names[g] for g in generators]
 
 

@@ -284,6 +284,7 @@ def graph_of_sampler(
         variables = [*variables, *more.outputs]
     judged = convergence(data, outputs, points.shape[1] >= options["draws"]) if diagnostics else []
     outputs, variables = [*outputs, *judged], [*variables, *judged]
+    refuse_names([v.name for v in [*variables, *given]])
     own = stats | {v.name: v for v in [seed, asked, *states]}
     names = names_in_file(own, {v.name for v in [*variables, *given]})
     for name, v in own.items():
@@ -292,6 +293,14 @@ def graph_of_sampler(
     inputs = [seed, *([asked] if chains is None else []), *given]
     renamed = {name: new for name, new in names.items() if new != name}
     return SamplerGraph(inputs, [*outputs, *shown], states, [v.name for v in judged], renamed)
+
+
+def refuse_names(names: list[str]) -> None:
+    """ValueError for the names of ArviZ's axes, and for a variable whose name predictions or diagnostics have."""
+    for k, name in enumerate(names):
+        if name in ("chain", "draw") or name in names[:k]:
+            what = "an axis of the draws" if name in ("chain", "draw") else "a prediction, its data or a diagnostic"
+            raise ValueError(f"the model's variable {name} has the name of {what}: rename it, or leave it out by var_names")
 
 
 def convergence(data: Data, outputs: list[Variable], whole: Variable) -> list[Variable]:

@@ -431,6 +431,21 @@ def variables_with_names_of_the_sampler():
     np.testing.assert_allclose(got.predictions["y"].values, want.predictions["y"].values, rtol=1e-9)
 
 
+def names_of_files():
+    """A variable with the name of a prediction, of its data, of a diagnostic or of an axis is refused by name"""
+    for name in "y_new", "x_new", "a_rhat", "chain", "y_rng":
+        with pm.Model() as model:
+            x = pm.Data("x", np.ones(3))
+            pm.Normal("y", pm.Normal("a") * x + pm.Normal(name), 1, shape=x.shape, observed=np.ones(3))
+        if name != "y_rng":
+            refused(ValueError, [f"variable {name} "], ptgc.compile_nuts, model, predict=["y"])
+    predictor = ptgc.compile_predictive(model)
+    assert predictor.inputs == ["a", "y_rng", "y_rng_2", "x"]
+    noise = np.random.default_rng(1).normal(size=(4, 3))
+    [y, _] = predictor(a=np.ones(4), y_rng=np.full(4, 5.0), y_rng_2=np.random.default_rng(1))
+    np.testing.assert_allclose(y, 6 + noise)
+
+
 def the_model_of_the_context():
     model, named = schools(), {"tune": 10, "chains": 2, "random_seed": 1}
     want, _ = quiet(ptgc.sample, model, 20, **named)
@@ -443,7 +458,7 @@ def the_model_of_the_context():
 
 
 TESTS = [
-    predictions_of_parts, variables_with_names_of_the_sampler, the_model_of_the_context,
+    predictions_of_parts, variables_with_names_of_the_sampler, names_of_files, the_model_of_the_context,
     stopped_and_gone_on_with, an_open_number_of_parameters, watched, groups, one_call, predictions_in_the_file, a_sampler_in_c,
     predictions_in_c,
 ]  # fmt: skip
