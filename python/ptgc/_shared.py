@@ -6,7 +6,11 @@ what its symbols begin with, and ``ptgc_metadata``, in JSON.
 import ctypes
 import json
 import re
-from collections.abc import Mapping, Sequence
+import shutil
+import tempfile
+from _ctypes import dlclose  # ctypes itself never closes a library
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -33,15 +37,26 @@ def shared_library(
     return _cc.compiled(_cc.compiler(), whole, _cc.flags_of(code, cflags), {header_name: header})
 
 
+@contextmanager
+def private_copy(path: Path) -> Iterator[Path]:
+    """A copy of a file, which is removed after the block. dlopen gives what it has under a path, even if the file there
+    is another one by now, and code of an open file changes when a program writes into that file."""
+    with tempfile.TemporaryDirectory(prefix="ptgc-") as folder:
+        yield Path(shutil.copyfile(path, Path(folder) / path.name))
+
+
 def texts_of(path: Path) -> tuple[str, dict[str, Any]]:
     """What the symbols of a library at an absolute path begin with, and its metadata."""
     try:
         library = ctypes.CDLL(str(path))
+    except OSError as e:
+        raise ValueError(f"{path.name} is not a shared library for this machine: {e}") from None
+    try:
         graph, metadata = (
             ctypes.string_at(ctypes.addressof(ctypes.c_char.in_dll(library, name))) for name in ("ptgc_graph", "ptgc_metadata")
         )
-    except OSError as e:
-        raise ValueError(f"{path} is not a shared library for this machine: {e}") from None
     except ValueError:
-        raise ValueError(f"{path} is not a library that ptgc wrote") from None
+        raise ValueError(f"{path.name} is not a library that ptgc wrote") from None
+    finally:
+        dlclose(library._handle)
     return graph.decode(), json.loads(metadata)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ptgc import _cc, _lib
 from ptgc._random import words_given, words_to_generator
-from ptgc._shared import texts_of
+from ptgc._shared import private_copy, texts_of
 from ptgc._values import complex_pairs
 from ptgc.runtime import BROADCAST, arguments, check_error, native, native_order, wrong_length
 
@@ -169,10 +169,11 @@ class NativeLibrary(NativeFunction):
     def __init__(self, file: str):
         path = Path(file).absolute()
         self.made_of = (str(path),)
-        graph, found = texts_of(path)
+        with private_copy(path) as copy:
+            graph, found = texts_of(copy)
+            model = extension().Model(str(copy), graph, np.empty, numpy_dtypes())
         self.code = self.text = ""
         beside = path.with_suffix(".h")
         self.header = beside.read_text() if beside.exists() else ""
         self.metadata = found["metadata"]
-        model = extension().Model(str(path), graph, np.empty, numpy_dtypes())
         self.set_model(model, found["complex_inputs"], [(k, np.dtype(d)) for k, d in found["complex_results"]])

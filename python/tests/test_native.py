@@ -454,8 +454,21 @@ def test_libraries(tmp_path):
     (tmp_path / "main.c").write_text(CALLER)
     subprocess.run([*_cc.compiler(), "main.c", "-o", "main", "-ldl"], cwd=tmp_path, check=True)
     assert subprocess.run(["./main"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout == "4 6\n"
-    ptgc.export_c([x], [x.sum(0) + 1], tmp_path / "sums.so")  # in the place of the one that is loaded
-    assert ptgc.load(tmp_path / "sums.so")(a)[0].tolist() == [4, 6, 8]
+
+
+def test_libraries_of_one_name(tmp_path):
+    """Each load gives the library that the file is then, and keeps it, whatever is written into the file later."""
+    file, a, loaded = tmp_path / "sums.so", np.arange(6.0).reshape(2, 3), []
+    for n in range(3):
+        ptgc.export_c([x], [x.sum(0) + n], file, metadata={"n": n})
+        loaded.append(ptgc.load(file))
+    ptgc.export_c([x], [x * 2], tmp_path / "other.so", model_name="sums")
+    file.write_bytes((tmp_path / "other.so").read_bytes())  # in place
+    loaded.append(ptgc.load(file))
+    file.write_bytes(b"no library")
+    for n, f in enumerate(loaded[:3]):
+        assert f.metadata == {"n": n} and f(a)[0].tolist() == [3 + n, 5 + n, 7 + n]
+    assert loaded[3](a)[0].tolist() == (2 * a).tolist()
 
 
 def test_what_is_no_library(tmp_path):
