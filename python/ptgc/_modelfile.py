@@ -26,6 +26,34 @@ def plain(value: Any) -> Any:
     return value if isinstance(value, int | float | str | bool) else str(value)
 
 
+def dtype_of(values: list) -> str:
+    """The dtype that xarray gives a coordinate of these values, if it is one that JSON's values do not have; else ""."""
+    if {type(v) for v in values} <= {int, float, str, bool} or any(isinstance(v, tuple | list) for v in values):
+        return ""
+    from xarray import Variable  # PyMC has it, too
+
+    dtype = Variable("dim", values).dtype
+    return dtype.name if dtype.kind in "biufMm" else ""
+
+
+def written_coord(values: list, dtype: str) -> list:
+    """The coordinate as JSON has it. Dates are texts of ISO 8601, and durations numbers of the dtype's unit."""
+    if dtype.startswith("datetime64"):
+        return np.datetime_as_string(coord_array(values, dtype)).tolist()
+    return coord_array(values, dtype).astype("int64").tolist() if dtype.startswith("timedelta64") else [plain(v) for v in values]
+
+
+def coord_array(values: list, dtype: str) -> np.ndarray:
+    from xarray import Variable
+
+    return Variable("dim", values).values.astype(dtype)
+
+
+def read_coords(coords: Mapping[str, list], dtypes: Mapping[str, str]) -> dict[str, list]:
+    """The coordinates that ``written_coord`` wrote."""
+    return {dim: list(np.array(v, dtypes[dim])) if dim in dtypes else v for dim, v in coords.items()}
+
+
 @dataclass(repr=False)
 class OfModel(Exported):
     """A file that was made of a PyMC model. ``data``: what those of its inputs that are data were in the model, which
@@ -95,9 +123,11 @@ def described(
 
 def options_of(kind: type[OfModel], data: Data, inputs: list, parts: dict[str, Any], options: Mapping) -> dict[str, Any]:
     """The options of ``compile_onnx``, with the names of sizes and the metadata of a file of this kind."""
+    dtypes = {dim: dtype_of(v) for dim, v in parts["coords"].items()}
     shown = {
         "kind": kind.KIND, "dims": parts["dims"], "data": parts["data_names"], "point": parts["point"],
-        "coords": {k: [plain(x) for x in v] for k, v in parts["coords"].items()},
+        "coords": {dim: written_coord(v, dtypes[dim]) for dim, v in parts["coords"].items()},
+        "coord_dtypes": {dim: dtype for dim, dtype in dtypes.items() if dtype},
         "float32": bool(options.get("float32")),
         **{name: parts[name] for name in kind.MORE},
     }  # fmt: skip
@@ -119,7 +149,8 @@ def from_file(compiled: _lib.Compiled, text: str, session_options: Any = None, p
     return kind(
         compiled.model, "", [v.name for v in session.get_inputs()],
         [v.name for v in session.get_outputs() if v.name not in states],
-        least_runtime=compiled.least_runtime, dims=found["dims"], coords=found["coords"], data_names=found["data"],
-        point=found["point"], path=compiled.path, kept=session, target={"float32": found.get("float32", False)},
+        least_runtime=compiled.least_runtime, dims=found["dims"], data_names=found["data"], point=found["point"],
+        coords=read_coords(found["coords"], found.get("coord_dtypes", {})), path=compiled.path, kept=session,
+        target={"float32": found.get("float32", False)},
         **{k: found[k] for k in kind.MORE if k in found},
     )  # fmt: skip

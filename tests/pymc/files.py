@@ -310,6 +310,32 @@ def files_that_are_read():
     assert list(few["a"].coords["county"].values) == list("abcd")
 
 
+def coordinates_that_are_read():
+    """Dates and numbers have the dtype again that they have in PyMC's own groups"""
+    import pandas as pd
+
+    day = np.datetime64("2024-01-01")
+    for values in (
+        day + np.arange(3), pd.date_range("2024", periods=3, freq="MS"), [pd.NaT, pd.Timestamp("2024-02-03 04:05:06.789")],
+        day - np.array(["2020-01-01", "NaT"], "datetime64[D]"), pd.to_timedelta([1.5, 2], unit="s"), np.arange(2, dtype="int8"),
+        np.float32([0.1, np.nan]), np.array([True, False]), list("ab"), range(2), pd.Index(["x", "y"]), [None, "a"],
+        pd.date_range("2024", periods=2, tz="UTC"), pd.period_range("2024", periods=3, freq="M"),
+    ):  # fmt: skip
+        with pm.Model(coords={"dim": values}) as model:
+            pm.Normal("a", dims="dim")
+        want = pm.sample_prior_predictive(2, model=model, compile_kwargs={"mode": PYTHON}).prior["dim"].values
+        with tempfile.TemporaryDirectory() as folder:
+            made = ptgc.export_nuts(model, f"{folder}/nuts.onnx", draws=3, tune=2, chains=1)
+            with warnings.catch_warnings(action="ignore"):  # of few draws
+                found = [f.sample(seed=1).posterior["dim"].values for f in (made, ptgc.load(f"{folder}/nuts.onnx"))]
+        if want.dtype == object:  # JSON has no such values
+            assert list(found[1]) == [str(v) for v in values]
+            continue
+        assert found[0].dtype == found[1].dtype == want.dtype, (found, want)
+        for values in found:
+            np.testing.assert_array_equal(values, want)
+
+
 def values_of_data():
     """Data in another dtype than the input's are taken where it holds them, as made and as read; else the input is named"""
     with pm.Model() as model:
@@ -547,8 +573,9 @@ def refusal(kind, call):
 
 
 TESTS = [
-    a_step_method_of_its_own, models_that_are_refused, densities, samplers, predictions, predictions_by_parts, files_that_are_read, values_of_data, refits, densities_in_c,
-    many_points_of_a_spatial_model, doubts_about_draws, missing_values,
+    a_step_method_of_its_own, models_that_are_refused, densities, samplers, predictions, predictions_by_parts,
+    files_that_are_read, coordinates_that_are_read, values_of_data, refits, densities_in_c, many_points_of_a_spatial_model,
+    doubts_about_draws, missing_values,
 ]  # fmt: skip
 
 if __name__ == "__main__":
