@@ -2,9 +2,10 @@
 graphs, the model with them, and names for open lengths, which are those of its dims.
 """
 
+import re
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,11 @@ from pytensor.graph.replace import clone_replace
 from pytensor.graph.traversal import ancestors, graph_inputs
 from pytensor.tensor.type import TensorType
 
-from ptgc import _text
 from ptgc._ops import is_xtensor
 from ptgc.errors import no_such
 
+SIZE_NAME = re.compile(r"[^\W\d]\w*\Z")  # what the language takes without quotes
+DRAWS = "draws"  # the first size of predictions, and the input that says it for the prior's
 Which = str | Sequence[str] | None  # the argument data= of those that export a model
 
 
@@ -84,16 +86,36 @@ def keeps_lengths(model: Any, rv: Variable) -> bool:
     return value.ndim == rv.ndim == transform.log_jac_det(value, *rv.owner.inputs).ndim
 
 
+def size_names(model: Any) -> dict[str, str]:
+    """{PyMC's name of a dim: the name of its size}. Where that can be no name of a size, or is that of the size of
+    predictions, it is one like it that no other dim has."""
+    dims = dict.fromkeys([*model.dim_lengths, *(dim for dims in model.named_vars_to_dims.values() for dim in dims if dim)])
+    found = {dim: dim for dim in dims if SIZE_NAME.match(dim) and dim != DRAWS}
+    for dim in dims:
+        if dim not in found:
+            name = re.sub(r"\W", "_", dim)
+            name = name if SIZE_NAME.match(name) else f"_{name}"
+            found[dim] = other_than([DRAWS, *found.values()], name)
+    return found
+
+
+def other_than(taken: Collection[str], name: str) -> str:
+    """The name, with underscores behind it as long as it is among those taken."""
+    while name in taken:
+        name += "_"
+    return name
+
+
 def dims_of_model(model: Any, inputs: Sequence[Variable]) -> dict[Variable, dict[int, str]]:
-    """{input: {axis: PyMC's name of that dim}} for the lengths that its type leaves open."""
-    rvs = {value: rv for rv, value in model.rvs_to_values.items()}
+    """{input: {axis: the name of that size}} for the lengths that its type leaves open."""
+    rvs, sizes = {value: rv for rv, value in model.rvs_to_values.items()}, size_names(model)
     found = {}
     for v in inputs:
         rv = rvs.get(v)
         if rv is not None and not keeps_lengths(model, rv):
             continue
         names = model.named_vars_to_dims.get((v if rv is None else rv).name) or ()
-        at = {k: _text.clean_name(name) for k, name in enumerate(names) if name is not None and v.type.shape[k] is None}
+        at = {k: sizes[name] for k, name in enumerate(names) if name is not None and v.type.shape[k] is None}
         if isinstance(v, SharedVariable):  # PyMC lets data have another length than the coordinates of their dims
             at = {k: name for k, name in at.items() if v.get_value(borrow=True).shape[k] == length_of(model, names[k])}
         if at:
@@ -110,11 +132,11 @@ def lengths_read(model: Any, inputs: Sequence[Variable], graphs: Sequence[Variab
     """{length of a dim that the graphs read: what to read in its place}, an input's length that is named so, or the
     number that it is: so the length is no input of its own."""
     named = {name: v.shape[k] for v, at in reversed(dims_of_model(model, inputs).items()) for k, name in at.items()}
-    read, found = set(ancestors(graphs)), {}
+    read, found, sizes = set(ancestors(graphs)), {}, size_names(model)
     for dim, length in model.dim_lengths.items():
         if isinstance(length, SharedVariable) and length in read and length not in inputs:
             number = pt.constant(length.get_value(), name=length.name, dtype=length.type.dtype)
-            found[length] = named.get(_text.clean_name(dim), number).astype(length.type.dtype)
+            found[length] = named.get(sizes[dim], number).astype(length.type.dtype)
     return found
 
 

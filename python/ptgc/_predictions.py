@@ -15,7 +15,7 @@ from pytensor.graph.traversal import ancestors
 from pytensor.tensor.random.type import random_generator_type
 from pytensor.tensor.type import TensorType
 
-from ptgc._data import Data
+from ptgc._data import Data, other_than, size_names
 from ptgc.errors import no_such
 from ptgc.predictive import drawn_for_points, drawn_outputs, name_generators
 
@@ -117,7 +117,8 @@ class Predicted:
     def lengths(self) -> dict[str, dict[int, str]]:
         """The names of open lengths, which are no lengths of the data that the model is fitted to."""
         of = {v.name: self.given.dims.get(v.name.removesuffix(NEW), {}) for v in self.inputs}
-        return {name: {k: dim + NEW for k, dim in axes.items()} for name, axes in of.items() if axes}
+        taken = size_names(self.given.model).values()
+        return {name: {k: other_than(taken, dim + NEW) for k, dim in axes.items()} for name, axes in of.items() if axes}
 
     def meaning(self) -> dict[str, str]:
         """{output or input of predictions: what it is of the model}"""

@@ -29,7 +29,7 @@ from ptgc import _lib
 from ptgc._batch import expected_lengths, moved_axes, vectorized
 from ptgc._cc import CFLAGS
 from ptgc._compile import compile_graph
-from ptgc._data import Which
+from ptgc._data import SIZE_NAME, Which
 from ptgc._files import write_all, write_model
 from ptgc._model import is_model, log_density
 from ptgc._ops import first_generator, is_generator, is_tensor, is_value, unfused
@@ -473,7 +473,7 @@ def dims_of(dynamic_dims, old, new):
             for axis, name in axes.items():
                 if not isinstance(axis, int) or not -o.type.ndim <= axis < o.type.ndim:
                     raise ValueError(f"dynamic_dims: {key!r} has no axis {axis!r}")
-                if name is not None and not (isinstance(name, str) and re.match(r"[^\W\d]\w*\Z", name)):
+                if name is not None and not (isinstance(name, str) and SIZE_NAME.match(name)):
                     raise ValueError(f"dynamic_dims: {name!r} is not a name for a dim")
                 if name is not None and o.type.shape[axis] is not None:
                     raise ValueError(f"dynamic_dims: axis {axis} of {key!r} has the length {o.type.shape[axis]}")

@@ -15,7 +15,7 @@ from pytensor.graph.replace import clone_replace
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.type import TensorType
 
-from ptgc._data import Data, Which, data_option
+from ptgc._data import DRAWS, Data, Which, data_option
 from ptgc._modelfile import OfModel, described, options_of
 from ptgc._one_pass import one_pass
 from ptgc._samplable import refuse_own_samplers
@@ -23,7 +23,7 @@ from ptgc.errors import no_such
 from ptgc.export import compile_onnx, takes_options_of, write_exported
 from ptgc.runtime import arguments
 
-DRAWS, NEXT = "draws", "_next"  # the input of prior draws; behind the names of generators that are left
+NEXT = "_next"  # behind the names of generators that are left
 LARGE, LEAST = 2**23, 64  # bytes of predictions, and draws, that a run computes at once
 
 
@@ -210,7 +210,7 @@ def compile_predictive(
     for v, name in zip(results, [v.name for v in outputs] + [v.name + NEXT for v in generators]):
         v.name = name
     inputs = [*(points or [draws]), *generators, *given.read_by(results)]
-    given.dims |= {v.name: {0: "draws"} for v in points}
+    given.dims |= {v.name: {0: DRAWS} for v in points}
     shapes = {v.name: None if None in v.type.shape else list(v.type.shape) for v in free}
     parts = described(given, inputs, results, shapes)
     options.setdefault("on_unused_input", "ignore")  # draws of what only other parameters are computed from

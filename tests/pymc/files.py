@@ -461,6 +461,34 @@ def doubts_about_draws():
         assert len(texts) == len(words) and all(word in text for word, text in zip(words, texts)), texts
 
 
+def dims_of_any_name():
+    """Names of dims that are no names of sizes: the sizes have names like them, and the file keeps those of the dims"""
+    dims = ["obs id", "obs-id", "obs_id", "1st", "n.obs", "Größe", "float64"]
+    with pm.Model(coords={dim: range(2 + k) for k, dim in enumerate(dims)}) as model:
+        for dim in dims:
+            x = pm.Data(f"x {dim}", np.arange(2.0 + dims.index(dim)), dims=dim)
+            pm.Normal(f"y {dim}", pm.Normal(f"a {dim}", dims=dim) * x, 1, observed=np.ones_like(x.get_value()), dims=dim)
+    point = model.initial_point()
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("onnx", "so", "ptg"):
+            if name == "ptg":
+                ptgc.save_ptg(f"{folder}/f.ptg", model)
+            else:
+                ptgc.export_density(model, f"{folder}/f.{name}", gradient=False)
+            f = ptgc.load(f"{folder}/f.{name}")
+            given = point | {k: v for k, v in data_of(model).items() if k in f.inputs}
+            logp = np.ravel(f(*(given[k] for k in f.inputs)))
+            np.testing.assert_allclose(logp, model.compile_logp(mode=PYTHON)(point), rtol=1e-12)
+    draws = ptgc.compile_nuts(model, draws=3, tune=2, chains=2, predict=["y 1st"]).drawn(1, None, None, None, False, None, False)
+    assert draws.posterior["a obs id"].dims[2:] == ("obs id",) and draws.predictions["y 1st"].dims[2:] == ("1st",)
+    assert list(draws.posterior["n.obs"]) == list(range(6))
+    assert "x obs id" in ptgc.compile_predictive(model, var_names=["y obs id"]).inputs
+    with pm.Model(coords={"draws": range(2), "draws_new": range(3)}) as model:
+        pm.Normal("y", pm.Data("x", np.ones((2, 3)), dims=("draws", "draws_new")) + pm.Normal("a"), observed=np.ones((2, 3)))
+    predictor = ptgc.compile_predictive(model)
+    assert predictor(a=np.zeros(5), **predictor.generators(1))[0].shape == (5, 2, 3)
+
+
 def missing_values():
     """Partly missing data stay constants, with one warning; a list that names them is refused"""
     with pm.Model() as model:
@@ -575,7 +603,7 @@ def refusal(kind, call):
 TESTS = [
     a_step_method_of_its_own, models_that_are_refused, densities, samplers, predictions, predictions_by_parts,
     files_that_are_read, coordinates_that_are_read, values_of_data, refits, densities_in_c, many_points_of_a_spatial_model,
-    doubts_about_draws, missing_values,
+    doubts_about_draws, missing_values, dims_of_any_name,
 ]  # fmt: skip
 
 if __name__ == "__main__":
