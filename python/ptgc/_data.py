@@ -5,7 +5,8 @@ graphs, the model with them, and names for open lengths, which are those of its 
 import re
 import sys
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -140,6 +141,33 @@ def lengths_read(model: Any, inputs: Sequence[Variable], graphs: Sequence[Variab
     return found
 
 
+class Now(Mapping):
+    """What a model has when it is asked: ``pm.set_data`` may change that after an export. ``read``: {name: a function that
+    gives it}. A pickle has what it is then."""
+
+    def __init__(self, read: Mapping[str, Callable[[], Any]]):
+        self.read = dict(read)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.read[name]()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.read)
+
+    def __len__(self) -> int:
+        return len(self.read)
+
+    def __or__(self, other: "Now") -> "Now":
+        return Now(self.read | other.read)
+
+    def __reduce__(self):
+        return dict, (dict(self),)
+
+    def of(self, names: Mapping[str, str]) -> "Now":
+        """The same by other names: {new name: name}."""
+        return Now({new: self.read[name] for new, name in names.items()})
+
+
 class Data:
     """The data of a model that become inputs of its graphs. ``model``: the model whose graphs read them. ``inputs``:
     {what these graphs read: the input in its place}. ``values``: what the data are now. ``dims``: the names of open
@@ -152,10 +180,10 @@ class Data:
         self.read = {v: as_in_model(new, v) for v, new in self.inputs.items()}
         self.model = with_own_lengths(self.model, found)
         written = {rv.name: v.data for rv, v in constant_observations(source).items()}
-        self.values = {
-            v.name: np.array(v.get_value(borrow=True) if isinstance(v, SharedVariable) else written[v.name])
+        self.values = Now({
+            v.name: partial(v.get_value, borrow=True) if isinstance(v, SharedVariable) else partial(np.asarray, written[v.name])
             for v in found
-        }
+        })
         self.dims = {v.name: axes for v, axes in dims_of_model(self.model, found).items()}
 
     def placed(self, graphs: Sequence[Variable]) -> list[Variable]:

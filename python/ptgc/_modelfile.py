@@ -6,12 +6,13 @@ which samplers, densities and predictors are kinds. The file's metadata have wha
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from ptgc import _lib
-from ptgc._data import Data
+from ptgc._data import Data, Now
 from ptgc._random import Generator
 from ptgc._values import EXACT
 from ptgc.export import Exported
@@ -56,8 +57,8 @@ def read_coords(coords: Mapping[str, list], dtypes: Mapping[str, str]) -> dict[s
 
 @dataclass(repr=False)
 class OfModel(Exported):
-    """A file that was made of a PyMC model. ``data``: what those of its inputs that are data were in the model, which
-    they are again where a call leaves them out. A file that was read has none."""
+    """A file that was made of a PyMC model. ``data``: what those of its inputs that are data are in the model, also where
+    a call leaves them out; it follows ``pm.set_data``, and so do ``coords``. A file that was read has no data."""
 
     KIND: ClassVar[str] = ""
     ARRAYS: ClassVar[int] = EXACT
@@ -88,7 +89,7 @@ class OfModel(Exported):
 
     def left_out(self, args, named) -> dict[str, np.ndarray]:
         given = {*self.inputs[: len(args)], *named}
-        return {name: v for name, v in self.data.items() if name not in given}
+        return {name: self.data[name] for name in self.data if name not in given}
 
     def coords_of(self, arrays: Mapping[str, np.ndarray], leading: int) -> dict[str, list]:
         """The coordinates of dims that have the length of these in the arrays; other data may have another one."""
@@ -105,6 +106,10 @@ class OfModel(Exported):
         return cls(**found, **parts, **more)  # type: ignore[misc]
 
 
+def coord_of(model: Any, dim: str) -> list:
+    return list(model.coords[dim] or ())
+
+
 def described(
     data: Data, inputs: list, outputs: list, point: Mapping[str, Any], more: Iterable[str] = ()
 ) -> dict[str, Any]:
@@ -114,8 +119,8 @@ def described(
     used = {d for names in dims.values() for d in names}
     return {
         "dims": dims,
-        "coords": {k: list(v) for k, v in model.coords.items() if v is not None and k in used},
-        "data": {v.name: data.values[v.name] for v in inputs if v in data.inputs.values()},
+        "coords": Now({k: partial(coord_of, model, k) for k, v in model.coords.items() if v is not None and k in used}),
+        "data": data.values.of({v.name: v.name for v in inputs if v in data.inputs.values()}),
         "data_names": [v.name for v in inputs if v in data.inputs.values()],
         "point": dict(point),
     }  # fmt: skip

@@ -6,7 +6,6 @@ They are drawn in the order of the draws, all chains of one draw after the other
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pytensor.tensor as pt
 from pytensor.graph.basic import Apply, Variable
@@ -15,7 +14,7 @@ from pytensor.graph.traversal import ancestors
 from pytensor.tensor.random.type import random_generator_type
 from pytensor.tensor.type import TensorType
 
-from ptgc._data import Data, other_than, size_names
+from ptgc._data import Data, Now, other_than, size_names
 from ptgc.errors import no_such
 from ptgc.predictive import drawn_for_points, drawn_outputs, name_generators
 
@@ -110,9 +109,9 @@ class Predicted:
             v.name += NEW
         return Predictions(outputs, self.inputs, pt.stack([ToWords()(g) for g in left]) if left else None)
 
-    def values(self) -> dict[str, Any]:
-        """What the data of new rows are in the model: the rows that it was fitted to."""
-        return {v.name: self.given.values[v.name.removesuffix(NEW)] for v in self.inputs}
+    def values(self) -> Now:
+        """What the data of new rows are in the model: the rows that it is fitted to."""
+        return self.given.values.of({v.name: v.name.removesuffix(NEW) for v in self.inputs})
 
     def lengths(self) -> dict[str, dict[int, str]]:
         """The names of open lengths, which are no lengths of the data that the model is fitted to."""

@@ -5,6 +5,7 @@ whose data are constants and beside PyMC's own posterior, predictions beside PyM
 """
 
 import logging
+import pickle
 import sys
 import tempfile
 import warnings
@@ -461,6 +462,27 @@ def doubts_about_draws():
         assert len(texts) == len(words) and all(word in text for word, text in zip(words, texts)), texts
 
 
+def data_that_are_set_later():
+    """Data that a call leaves out are those that the model has then, with its coordinates, as in a function of PyMC's"""
+    model = line(12)
+    made = ptgc.compile_density(model), ptgc.compile_nuts(model, predict=["z"], **SHORT), ptgc.compile_predictive(model)
+    kept = pickle.loads(pickle.dumps(made[0]))
+    point, drawn = model.initial_point(), {k: np.ones(3) for k in "abs"}
+    before, data = kept(**point)[0], data_of(model)
+    for n, rows in ((5, list("abcde")), (12, [*range(50, 62)])):
+        with model:
+            pm.set_data({k: v[:n] + 1 for k, v in data.items()}, coords={"row": rows})
+        np.testing.assert_allclose(made[0](**point)[0], model.compile_logp(mode=PYTHON)(point), rtol=1e-12)
+        draws = made[1].drawn(1, None, None, None, False, None, False)
+        for group, name in ((draws.posterior, "mu"), (draws.constant_data, "x"), (draws.observed_data, "z"), (draws.predictions, "z")):
+            assert group[name].sizes["row"] == n and list(group["row"].values) == rows
+        np.testing.assert_array_equal(draws.constant_data["x"], model["x"].get_value())
+        predictor = made[2]
+        given = {k: v for k, v in drawn.items() if k in predictor.inputs}
+        assert predictor(**given, **predictor.generators(1))[0].shape == (3, n)
+        np.testing.assert_array_equal(kept(**point)[0], before)
+
+
 def dims_of_any_name():
     """Names of dims that are no names of sizes: the sizes have names like them, and the file keeps those of the dims"""
     dims = ["obs id", "obs-id", "obs_id", "1st", "n.obs", "Größe", "float64"]
@@ -603,7 +625,7 @@ def refusal(kind, call):
 TESTS = [
     a_step_method_of_its_own, models_that_are_refused, densities, samplers, predictions, predictions_by_parts,
     files_that_are_read, coordinates_that_are_read, values_of_data, refits, densities_in_c, many_points_of_a_spatial_model,
-    doubts_about_draws, missing_values, dims_of_any_name,
+    doubts_about_draws, missing_values, dims_of_any_name, data_that_are_set_later,
 ]  # fmt: skip
 
 if __name__ == "__main__":

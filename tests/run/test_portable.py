@@ -61,7 +61,7 @@ def test_which_ops_are_refused(dtype):
 @pytest.mark.parametrize("op", [name for title, name, _ in op_list() if title == "Random variables" and name.endswith("_rv")][:4])
 def test_draws_are_refused_with_a_way_out(op):
     text = {"bernoulli_rv": "0.5", "beta_binomial_rv": "3, 1.5, 2.0", "beta_rv": "1.5, 2.0", "binomial_rv": "3, 0.5"}[op]
-    with pytest.raises(CompileError, match="draws have NumPy's bits.*let the numbers be an input"):
+    with pytest.raises(CompileError, match="draws have NumPy's bits.*make the numbers an input"):
         _lib.compile_text(f"graph f(r: rng, n: int64[1]) -> (r2, x) {{\n  r2, x = {op}(r, n, {text})\n}}\n", target="portable", float32=True)
 
 
