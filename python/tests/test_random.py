@@ -298,7 +298,7 @@ def test_export_names_kinds():
     out = r.uniform(size=2)[1]
     assert "r: rng_pcg64dxsm" in ptgc.compile_onnx([r], out, bit_generator={"r": "PCG64DXSM"}).text
     assert "r: rng_pcg64dxsm" in ptgc.compile_onnx([r], out, bit_generator={r: PCG64DXSM}).text
-    with pytest.raises(ValueError, match="no generator"):
+    with pytest.raises(ValueError, match="not a generator among the inputs"):
         ptgc.compile_onnx([r], out, bit_generator={"s": "Philox"})
     with pytest.raises(TypeError, match="SFC64"):
         ptgc.compile_onnx([r], out, bit_generator="SFC64")
