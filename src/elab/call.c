@@ -662,7 +662,7 @@ static void check_call(struct elab *e, uint32_t at, struct cv *items)
 		if (has_names(e, at))
 			named_args(e, f, at, items);
 		else
-			check_arity(e, f, nargs, n->at);
+			check_arity(e, f, nargs, n->span);
 	} else if (name->op) {
 		if (check_prop_names(e->cx, name->op, props, n->nprops) &&
 		    !takes_list(e->cx, name->op))
