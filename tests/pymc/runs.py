@@ -192,6 +192,17 @@ int main(void)
 """
 
 
+def check_predictions(whole, rows):
+    """Predictions of a line at new rows, by four chains from seed 1, beside NumPy; their diagnostics beside ArviZ"""
+    np.testing.assert_allclose(whole["mu_new"], whole["a"][..., None] + whole["b"][..., None] * rows)
+    generator = np.random.default_rng(1).spawn(5)[4]  # behind those of the chains
+    want = generator.normal(whole["mu_new"].swapaxes(0, 1), whole["sigma"].T[..., None]).swapaxes(0, 1)
+    np.testing.assert_allclose(whole["y_new"], want)
+    for name in "a", "b", "sigma":
+        for kind, statistic in (("rhat", arviz.rhat), ("ess", arviz.ess)):
+            np.testing.assert_allclose(whole[f"{name}_{kind}"], statistic(whole[name]), rtol=1e-9)
+
+
 def predictions_in_c():
     """One file takes data and gives draws, predictions of new rows, R-hat and effective sample sizes, from C too"""
     options = {"draws": 100, "tune": 100, "predict": ["y", "mu"]}
@@ -205,13 +216,7 @@ def predictions_in_c():
         flags = ["-O1", "-ffp-contract=off", "-fno-strict-aliasing"]
         subprocess.run(["cc", *flags, "main.c", "line.c", "-o", "main", "-lm"], cwd=folder, check=True)
         printed = subprocess.run(["./main"], cwd=folder, check=True, capture_output=True, text=True).stdout.split()
-    np.testing.assert_allclose(whole["mu_new"], whole["a"][..., None] + whole["b"][..., None] * given[2])
-    generator = np.random.default_rng(1).spawn(5)[4]  # behind those of the chains
-    want = generator.normal(whole["mu_new"].swapaxes(0, 1), whole["sigma"].T[..., None]).swapaxes(0, 1)
-    np.testing.assert_allclose(whole["y_new"], want)
-    for name in "a", "b", "sigma":
-        for kind, statistic in (("rhat", arviz.rhat), ("ess", arviz.ess)):
-            np.testing.assert_allclose(whole[f"{name}_{kind}"], statistic(whole[name]), rtol=1e-9)
+    check_predictions(whole, given[2])
     from_c = np.array(printed, float).reshape(-1, 2)
     np.testing.assert_array_equal(from_c[:-1], np.stack([whole["mu_new"].ravel(), whole["y_new"].ravel()], axis=1))
     np.testing.assert_array_equal(from_c[-1], [whole["a_rhat"], whole["a_ess"]])
@@ -327,13 +332,7 @@ def predictions_in_the_file():
     sampler = ptgc.compile_nuts(line(), draws=100, tune=100, predict=["y", "mu"])
     assert sampler.inputs == ["seed", "dose", "seen", "dose_new"]
     whole = dict(zip(sampler.outputs, sampler(seed=np.array(1), dose_new=new)))
-    np.testing.assert_allclose(whole["mu_new"], whole["a"][..., None] + whole["b"][..., None] * new)
-    generator = np.random.default_rng(1).spawn(5)[4]  # behind those of the chains
-    want = generator.normal(whole["mu_new"].swapaxes(0, 1), whole["sigma"].T[..., None]).swapaxes(0, 1)
-    np.testing.assert_allclose(whole["y_new"], want)
-    for name in "a", "b", "sigma":
-        for kind, statistic in (("rhat", arviz.rhat), ("ess", arviz.ess)):
-            np.testing.assert_allclose(whole[f"{name}_{kind}"], statistic(whole[name]), rtol=1e-9)
+    check_predictions(whole, new)
     alone = ptgc.compile_nuts(line(), draws=100, tune=100)
     np.testing.assert_array_equal(dict(zip(alone.outputs, alone(seed=np.array(1))))["b"], whole["b"])
     with stopped_at(10**9):
