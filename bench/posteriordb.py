@@ -467,8 +467,9 @@ def processor():
 
 HEAD = """# posteriordb
 
-`bench/posteriordb.py PATH --page doc/posteriordb.md` makes this page: do not edit it. Its figures are of {dates}, on this processor:
-{processor}. Other programs ran on it, so only ratios count. Versions: {versions}.
+`bench/posteriordb.py PATH --page doc/posteriordb.md` makes this page: do not edit it. Its figures are of {dates}.
+The processor: {processor}. Other programs ran on it, so only ratios count.
+Versions: {versions}.
 
 [posteriordb](https://github.com/stan-dev/posteriordb) has {n} posteriors with reference draws: 10,000 each, thinned from ten long
 chains of Stan. [examples/posteriordb](../examples/posteriordb) has their models in PyMC, written anew from the mathematics of the
