@@ -71,12 +71,15 @@ def of_one_dtype(operations, leaves=()):
     """Of an expression of these operations that ends in a node: is each computed in the dtype of the result, from
     values of that dtype and one other at most, a constant or of a dtype of ``leaves``?
 
+    Of ``leaves`` the whole expression has one: of a * x * b / x with integers a and b the rewrite leaves a * b, which wraps.
+
     An integer that is computed from constants is a constant for a result of floats, whatever its dtype holds: then
     x / (3 * 100) is x / 300, in int8 too, as all modes of PyTensor have it."""
 
     def holds(node) -> bool:
         dtype, todo, seen, constants = node.outputs[0].type.dtype, [node], {node}, 1.0
         of_floats = dtype.startswith("float")
+        integers = 0
         for at in todo:
             if sum(v.type.dtype != dtype for v in at.inputs) > 1:
                 return False
@@ -90,8 +93,10 @@ def of_one_dtype(operations, leaves=()):
                 if isinstance(v, Constant):
                     if not of_floats:
                         constants *= max(1.0, np.abs(v.data.astype(float)).max(initial=0))
-                elif v.type.dtype != dtype and (inner or v.type.dtype not in leaves):
-                    return False
+                elif v.type.dtype != dtype:
+                    integers += 1
+                    if inner or v.type.dtype not in leaves or integers > 1:
+                        return False
         return of_floats or constants < EXACT
 
     return holds

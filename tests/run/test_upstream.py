@@ -58,6 +58,15 @@ def test_integers_of_constants(graph):
         assert not np.allclose(want, pytensor.function([x], y, mode=PYTHON)(values), 1e-3)
 
 
+@pytest.mark.parametrize("graph", [lambda a, b, x: a * x * b / x, lambda a, b, x: a * (x * a) / x, lambda a, b, x: b / x * (a * x)])
+def test_products_of_integers_do_not_come_together(graph):
+    """They are computed beside a float; without it a product of int32 wraps, as in PyTensor's own modes."""
+    a, b, x = pt.ivector("a"), pt.ivector("b"), pt.dvector("x")
+    values = np.array([2**20], "int32"), np.array([2**20], "int32"), np.array([3.0])
+    got, want = (pytensor.function([a, b, x], graph(a, b, x), mode=mode, on_unused_input="ignore")(*values) for mode in ("ONNX", PYTHON))
+    np.testing.assert_allclose(got, want, 1e-15)
+
+
 @pytest.mark.parametrize("number", GRAPHS)
 def test_graph(number):
     """Random graphs, as `make check-graphs` runs more of"""
