@@ -20,6 +20,15 @@ static inline size_t ptgc_room(size_t at, int64_t n, size_t size)
 	return (at + (size_t)n * size + 15) & ~(size_t)15;
 }
 
+/* What to ask for, if `top` bytes are needed and only the run knows what follows. A run that gets more
+   room begins anew, so it asks for more than would do. Pages that nobody touches cost nothing, but
+   a machine may refuse room that it does not have. */
+static inline size_t ptgc_more_room(size_t top)
+{
+	const size_t large = (size_t)1 << 28;
+	return top < large ? 8 * top : 2 * top;
+}
+
 static inline int64_t ptgc_times(int64_t a, int64_t b)
 {
 	if (a <= 0 || b <= 0)

@@ -34,7 +34,7 @@ static inline int ptgc_more_rows(char *w, size_t bytes, size_t *need, struct ptg
 	*up = next > kept ? next - kept : 0;
 	top += *up;
 	if (top > bytes) {
-		*need = 2 * top;
+		*need = ptgc_more_room(top);
 		return 0;
 	}
 	if (*up)

@@ -87,9 +87,15 @@ static struct work *work_of_thread(void)
 	return w;
 }
 
+/* A run that finds its room too small begins anew. Pages that it does not touch cost nothing, so a
+ * workspace that is not small has room for what only the run knows. */
 static int grow(struct work *w, size_t need)
 {
+	const size_t small = (size_t)1 << 16, ample = (size_t)1 << 26;
+
 	free(w->memory);
+	if (need > small && need < ample)
+		need = ample;
 	w->memory = malloc(need);
 	w->bytes = w->memory ? need : 0;
 	return w->memory != NULL;
