@@ -319,20 +319,32 @@ enum onnx_infer_result onnx_space_to_depth(struct infer *f)
 	return set_result(f, 0, 4, d);
 }
 
-/* floor(n * scale), if float32 and float64 give the same number; else an unknown */
-static dim scale_dim(struct infer *f, dim n, double scale, uint32_t axis)
+/* floor(n * scale), which ONNX's own inference multiplies in float64 and ONNX Runtime in float32 */
+static bool scale_dim(struct infer *f, double scale, uint32_t axis, dim *n)
 {
 	int64_t v;
 
 	if (scale == 1)
-		return n;
-	if (scale == floor(scale) && scale >= 0 && scale < 0x1p20)
-		return dim_mul(f->cx, n, const_dim(f, (int64_t)scale));
-	if (!dim_is_const(f->cx, n, &v) || !(scale >= 0 && scale < 0x1p20) || v >= 1 << 24)
-		return unknown_dim(f, 0, axis);
+		return true;
+	if (scale == floor(scale) && scale >= 0 && scale < 0x1p20) {
+		*n = dim_mul(f->cx, *n, const_dim(f, (int64_t)scale));
+		return true;
+	}
+	if (!dim_is_const(f->cx, *n, &v) || !(scale >= 0 && scale < 0x1p20) || v >= 1 << 24) {
+		*n = unknown_dim(f, 0, axis);
+		return true;
+	}
 	float single = floorf((float)v * (float)scale);
-	return (double)single == floor((double)v * scale) ? const_dim(f, (int64_t)single)
-							  : unknown_dim(f, 0, axis);
+	double wide = floor((double)v * scale);
+	if ((double)single != wide) {
+		infer_error(f, E_SHAPE,
+			    "%lld times %.9g is %.0f in float64 and %.0f in float32, and runtimes "
+			    "differ; give it sizes",
+			    (long long)v, scale, wide, (double)single);
+		return false;
+	}
+	*n = const_dim(f, (int64_t)single);
+	return true;
 }
 
 enum onnx_infer_result onnx_resize(struct infer *f)
@@ -375,10 +387,10 @@ enum onnx_infer_result onnx_resize(struct infer *f)
 			return ONNX_ERROR;
 		if (plain && sizes && sizes->n)
 			d[axis] = sizes->at[i];
-		else if (plain && scales && scales->count)
-			d[axis] = scale_dim(f, d[axis], tensor_float(scales, i), axis);
-		else
+		else if (!plain || !scales || !scales->count)
 			d[axis] = unknown_dim(f, 0, axis);
+		else if (!scale_dim(f, tensor_float(scales, i), axis, &d[axis]))
+			return ONNX_ERROR;
 	}
 	return set_result(f, 0, t.rank, d);
 }

@@ -216,28 +216,45 @@ static bool input_float(struct infer *f, uint32_t i, double *v)
 	return true;
 }
 
-static dim range_size(struct infer *f)
+/*
+ * The size of a range of known floats. ONNX does not say in which dtype they are counted: ONNX
+ * Runtime does it in float32 up to 1.28 and in float64 since, and ONNX's own inference in float64.
+ */
+static bool float_range_size(struct infer *f, double start, double stop, double step, dim *d)
+{
+	/* assigned, as C may compute with floats as with doubles */
+	float single = (float)stop - (float)start;
+	double n = ceil((stop - start) / step), other = ceil(single / step);
+
+	if (!(fabs(n) < 0x1p53)) { /* or NaN */
+		infer_error(f, E_RANGE, "from %.9g to %.9g by %.9g there is no number of items",
+			    start, stop, step);
+		return false;
+	}
+	if (input_type(f, 0).dtype != DT_FLOAT64 && n != other) {
+		infer_error(f, E_RANGE,
+			    "from %.9g to %.9g by %.9g there are %.0f items counted in float64 and "
+			    "%.0f in float32, and runtimes differ",
+			    start, stop, step, fmax(n, 0), fmax(other, 0));
+		return false;
+	}
+	*d = const_dim(f, n > 0 ? (int64_t)n : 0);
+	return true;
+}
+
+static bool range_size(struct infer *f, dim *d)
 {
 	const struct known *start = input_known(f, 0), *stop = input_known(f, 1);
 	int64_t step;
 	double a, b, s;
-	float single;
 
+	if (input_float(f, 0, &a) && input_float(f, 1, &b) && input_float(f, 2, &s))
+		return float_range_size(f, a, b, s, d);
 	if (start && stop && input_const(f, 2, 0, &step) && step && step > INT64_MIN)
-		return count_steps(f, start->at[0], stop->at[0], step);
-	if (!input_float(f, 0, &a) || !input_float(f, 1, &b) || !input_float(f, 2, &s))
-		return unknown_dim(f, 0, 0);
-	double n = ceil((b - a) / s);
-	/*
-	 * ONNX does not say in which dtype the numbers are counted: ONNX Runtime does it in float32
-	 * up to 1.28, and in float64 since. Assigned, as C may compute with floats as with doubles.
-	 */
-	single = (float)b - (float)a;
-	if (input_type(f, 0).dtype != DT_FLOAT64 && ceil(single / s) != n)
-		return unknown_dim(f, 0, 0);
-	if (!(n < 0x1p53))
-		return unknown_dim(f, 0, 0);
-	return const_dim(f, n > 0 ? (int64_t)n : 0);
+		*d = count_steps(f, start->at[0], stop->at[0], step);
+	else
+		*d = unknown_dim(f, 0, 0);
+	return true;
 }
 
 enum onnx_infer_result onnx_range(struct infer *f)
@@ -252,8 +269,7 @@ enum onnx_infer_result onnx_range(struct infer *f)
 		infer_error(f, E_RANGE, "the step is 0");
 		return ONNX_ERROR;
 	}
-	d[0] = range_size(f);
-	return set_result(f, 0, 1, d);
+	return range_size(f, d) ? set_result(f, 0, 1, d) : ONNX_ERROR;
 }
 
 enum onnx_infer_result onnx_eye_like(struct infer *f)
