@@ -365,7 +365,7 @@ doc: $(B)/ptgc
 check-random: all venv
 	$(call say,RANDOM,$(or $(N),1000000) draws of each distribution beside NumPy)$(PYTHON) bench/streams.py --draws $(or $(N),1000000)
 	$(Q)for kind in PCG64DXSM Philox; do $(PYTHON) bench/streams.py --draws 100000 --kind $$kind || exit; done
-	$(Q)$(PYTHON) bench/streams.py --calls $(or $(N),1000000)
+	$(Q)$(TEST_ENV) $(PYTHON) bench/streams.py --calls $(or $(N),1000000)
 
 .PHONY: check-graphs
 check-graphs: all venv

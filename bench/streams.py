@@ -7,8 +7,9 @@ counts. The last column is a call that draws one number, as a step of a loop doe
 a call of ONNX Runtime costs from Python.
 
 `--calls N` instead makes N short calls of each sampler by rejection, for each of the lengths 1, 2, 3 and 100, one
-after the other on a stream. A model reads some more words than a call needs. So now and then one of the last words
-begins a number that ends after them.
+after the other on a stream of PCG64. A model reads some more words than a call needs. So now and then one of the last
+words begins a number that ends after them. C makes all N calls. ONNX Runtime, where a call takes a hundred times as
+long, makes the 10,000 rarest of them again.
 """
 
 # `make check-random` runs all of it with a million draws of each; --write puts the table into doc/random.md. It fails
@@ -20,6 +21,8 @@ import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +31,11 @@ import pytensor
 from pytensor.tensor.random import basic
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "python"))
+
+from ptgc import _lib, words_to_generator  # noqa: E402
+from ptgc.native import MODEL, load_model  # noqa: E402
+
 PTGC = os.environ.get("PTGC", ROOT / "build" / "ptgc")
 LIMIT = 8  # ULP
 LOOSE = {"vonmises": 1 << 20, "wald": 64}  # an arccos of numbers near 1; a difference of numbers near 1 for large normal ones
@@ -38,6 +46,8 @@ LENGTHS = 1, 2, 3, 100
 # Of ROWS those by rejection: as many words are read as it takes
 REJECTING = """normal halfnormal lognormal exponential gamma invgamma gengamma t beta wald vonmises integers binomial poisson geometric negative_binomial beta_binomial
 hypergeometric dirichlet permutation choice_without_replacement""".split()
+ZIGGURATS = "normal", "halfnormal", "lognormal", "exponential"  # have other nodes for a length that stands in the text
+AGAIN = 10_000  # of the calls of a sampler and a length, as many are made again on ONNX Runtime
 BEGIN = "| distribution | parameters |"
 # name, parameters; behind "/" the part of the draws that is made, where NumPy is slow or a Loop makes them
 ROWS = """
@@ -151,7 +161,8 @@ def far_off(name, x, y, times=1):
     """Are draws that NumPy computes without a logarithm or a power different, or others by more than their limit?"""
     if x.shape != y.shape or x.dtype.kind != "f":
         return not np.array_equal(x, y)
-    return bool((ulps(x, y, TERMS.get(name, 0))[x != y] > LOOSE.get(name, LIMIT) * times).any())
+    off = x != y
+    return bool((ulps(x[off], y[off], TERMS.get(name, 0)) > LOOSE.get(name, LIMIT) * times).any())
 
 
 class Calls:
@@ -159,6 +170,7 @@ class Calls:
     stands in its text."""
 
     def __init__(self, line, kind, size="[n]"):
+        self.line = line
         self.name, _, _, self.params = read(line.partition(" /")[0], 300)
         text = text_of(self.name, self.params, kind, size)
         text = text.replace(f"r: {KINDS[kind]}", f"rs: {KINDS[kind]}[calls]", 1)
@@ -172,23 +184,66 @@ class Calls:
 
     def check(self, before, after, draws, n, times=1):
         """The first of the words before calls that does not give the draws and the words after it, or None"""
-        left, x = self.results({"rs": np.array(before), "n": np.array(n), **{f"p{i}": p for i, p in enumerate(self.params)}})
-        wrong = (left != after).any(axis=1) | [far_off(self.name, v, np.asarray(y), times) for v, y in zip(x, draws)]
+        left, x = self.results({"rs": before, "n": np.array(n), **{f"p{i}": p for i, p in enumerate(self.params)}})
+        wrong = (left != after).any(axis=1)
+        if far_off(self.name, x, draws, times):
+            wrong |= [far_off(self.name, v, y, times) for v, y in zip(x, draws)]
         return before[np.argmax(wrong)] if wrong.any() else None
 
-    def in_turn(self, g, n, calls):
-        """Checks so many calls, one behind the other on the stream of g."""
+    def calls_of_numpy(self, g, n, calls):
+        """So many calls, one behind the other on the stream of g: the words before, between and after them, and the draws"""
         draw, states, draws = oracle(self.name, self.params, n), [words(g)], []
         for _ in range(calls):
             draws.append(draw(g))
             states.append(words(g))
+        return np.array(states), np.array(draws)
+
+    def in_turn(self, g, n, calls):
+        """Checks so many calls, one behind the other on the stream of g."""
+        states, draws = self.calls_of_numpy(g, n, calls)
         return self.check(states[:-1], states[1:], draws, n)
 
-    def apart(self, generators, n):
+    def apart(self, generators, n, times=256):
         """Checks a call of each generator. Limits are wide: in streams that are made, terms cancel as they never do else."""
-        draw, before = oracle(self.name, self.params, n), [words(g) for g in generators]
-        draws = [draw(g) for g in generators]
-        return self.check(before, [words(g) for g in generators], draws, n, 256)
+        draw, before = oracle(self.name, self.params, n), np.array([words(g) for g in generators])
+        draws = np.array([draw(g) for g in generators])
+        return self.check(before, np.array([words(g) for g in generators]), draws, n, times)
+
+
+class CallsInC(Calls):
+    """The same as C: the library's text is the same, and a call takes a tenth to a hundredth of the time."""
+
+    def compile(self, text):
+        made = _lib.compile_text(text, code=True, model_name=MODEL, math="standard", flags=["Wno-unused", "fentry"])
+        self.model = load_model(made.model, ("-O1",))
+
+    def results(self, feeds):
+        return self.model.run(*feeds.values())
+
+
+def halves_read(before, after):
+    """How many halves of words calls have read, by the words of PCG64 before and after each. The low k bits of its state
+    have a period of 2^k: those of both states tell the number of steps bit by bit."""
+    at, step, factor = before[:, 1].copy(), before[:, 3].copy(), np.array([0x4385DF649FCCF645], np.uint64)  # arrays overflow in silence
+    steps, bit = np.zeros_like(at), np.uint64(1)
+    while (at != after[:, 1]).any():
+        other = ((at ^ after[:, 1]) & bit) != 0
+        at[other] = at[other] * factor + step[other]
+        steps[other] |= bit
+        step *= factor + np.uint64(1)
+        factor *= factor
+        bit <<= np.uint64(1)
+    return 2 * steps.astype(np.int64) + before[:, 4].astype(np.int64) - after[:, 4].astype(np.int64)
+
+
+def rarest(reads, least, greatest, count):
+    """The places of so many calls: a twentieth with the least numbers, as much with the greatest ones, then those that have
+    read as many words as few others have"""
+    _, kind, times = np.unique(reads, return_inverse=True, return_counts=True)
+    part = count // 20
+    order = np.concatenate([np.argsort(least)[:part], np.argsort(-greatest)[:part], np.argsort(times[kind], kind="stable")])
+    _, first = np.unique(order, return_index=True)
+    return order[np.sort(first)[:count]]
 
 
 def read(line, draws):
@@ -233,17 +288,39 @@ def row(line, draws, kind):
     return cells, ok
 
 
-def call_row(line, calls, kind):
-    """So many calls of a line of ROWS, of each length; is all as promised?"""
-    g, model = np.random.Generator(getattr(np.random, kind)(5)), Calls(line, kind)
-    for n in LENGTHS:
-        for done in range(0, calls, 2500):
-            wrong = model.in_turn(g, n, min(calls - done, 2500))
-            if wrong is not None:
-                print(f"failed: {line}: {n} numbers of the words {list(map(int, wrong))}")
+def call_row(line, calls):
+    """So many calls of a line of ROWS in C, of each length, and the rarest on ONNX Runtime; is all as promised?"""
+    sizes = [("[n]", LENGTHS), *((f"[{n}]", (n,)) for n in LENGTHS if line.split()[0] in ZIGGURATS)]
+    for size, lengths in sizes:
+        in_c, model = CallsInC(line, "PCG64", size), Calls(line, "PCG64", size)
+        for n in lengths:
+            wrong = calls_of_length(in_c, model, n, calls)
+            if wrong:
+                print(f"failed: {line}, size {size}: {wrong}", flush=True)
                 return False
-    print(f"{line}: {calls:,} calls of each length", flush=True)
     return True
+
+
+def calls_of_length(in_c, model, n, calls):
+    """What is wrong, or None"""
+    g, before, reads, least, greatest = np.random.default_rng(5), [], [], [], []
+    for done in range(0, calls, 2500):
+        states, draws = in_c.calls_of_numpy(g, n, min(calls - done, 2500))
+        wrong = in_c.check(states[:-1], states[1:], draws, n)
+        if wrong is not None:
+            return f"in C, {n} numbers of the words {wrong.tolist()}"
+        before.append(states[:-1])
+        reads.append(halves_read(states[:-1], states[1:]))
+        least.append(draws.reshape(len(draws), -1).min(axis=1))
+        greatest.append(draws.reshape(len(draws), -1).max(axis=1))
+    before, reads = np.concatenate(before), np.concatenate(reads)
+    again = before[rarest(reads, np.concatenate(least), np.concatenate(greatest), AGAIN)]
+    wrong = model.apart([words_to_generator(w) for w in again], n, 1)
+    if wrong is not None:
+        return f"on ONNX Runtime, {n} numbers of the words {wrong.tolist()}"
+    print(f"{in_c.line}: {len(before):,} calls of {n} read {reads.min() / 2:g} to {reads.max() / 2:g} words; "
+          f"{len(again):,} on ONNX Runtime", flush=True)
+    return None
 
 
 def main():
@@ -257,7 +334,8 @@ def main():
     pytensor.config.floatX = "float64"
     if args.calls:
         rows = [line for line in ROWS.strip().splitlines() if line.split()[0] in (args.names or REJECTING)]
-        return not all([call_row(line, args.calls, args.kind) for line in rows])
+        with ProcessPoolExecutor() as processes:
+            return not all(list(processes.map(partial(call_row, calls=args.calls), rows)))
     failed, lines = 0, [f"{BEGIN} differ from NumPy's | same state | ns a draw | NumPy, ns | ratio | one draw, us |", "| --- " * 8 + "|"]
     for line in ROWS.strip().splitlines():
         if args.names and line.split()[0] not in args.names:

@@ -15,12 +15,9 @@ import ptg
 
 sys.path.insert(0, os.path.join(ptg.ROOT, "bench"))
 import streams  # noqa: E402
-from ptgc import _lib  # noqa: E402
-from ptgc.native import MODEL, load_model  # noqa: E402
 
 FULL = os.environ.get("PTGC_FULL", "0") != "0"
 REJECTING = [line for line in streams.ROWS.strip().splitlines() if line.split()[0] in streams.REJECTING]
-ZIGGURATS = "normal", "halfnormal", "lognormal", "exponential"
 FACTOR, MODULUS, WORD = 0x2360ED051FC65DA44385DF649FCCF645, 1 << 128, (1 << 64) - 1
 # A uniform number of 0 and one of nearly 1; a number of the normal tail, one with a sign, and one that the next word
 # decides, which rejects it if that is large; the same of exponential numbers
@@ -65,6 +62,22 @@ def test_streams_are_made():
     assert list(raw[255:257]) == [123, 456]
 
 
+def test_words_read_are_counted():
+    g = np.random.default_rng(1)
+    states = [streams.words(g)]
+    for count in (1, 2, 5, 0, 1000, 70_001):
+        g.integers(1 << 32, size=count, dtype=np.uint32)
+        states.append(streams.words(g))
+    assert list(streams.halves_read(np.array(states[:-1]), np.array(states[1:]))) == [1, 2, 5, 0, 1000, 70_001]
+
+
+def test_rarest_calls_are_chosen():
+    reads, x = np.array([2, 2, 2, 3, 2, 9] + [2] * 14), np.arange(20.0)
+    chosen = streams.rarest(reads, x, x, 20)
+    assert list(chosen[:4]) == [0, 19, 3, 5] and sorted(chosen) == list(range(20))
+    assert list(streams.rarest(reads, x, x, 3)) == [3, 5, 0]
+
+
 @pytest.mark.parametrize("line", REJECTING)
 def test_words_run_out(line):
     rand = np.random.default_rng(1)
@@ -73,17 +86,6 @@ def test_words_run_out(line):
     assert streams.Calls(line, "PCG64", "[1]").apart(rejected if FULL else rejected[::3], 1) is None
     model = streams.Calls(line, "PCG64")
     assert model.apart([with_few_bits(rand) for _ in range(400 if FULL else 40)], 100) is None
-
-
-class CallsInC(streams.Calls):
-    """The same as C: the library's text is the same, and a call takes a tenth to a hundredth of the time."""
-
-    def compile(self, text):
-        made = _lib.compile_text(text, code=True, model_name=MODEL, math="standard", flags=["Wno-unused", "fentry"])
-        self.model = load_model(made.model, ("-O1",))
-
-    def results(self, feeds):
-        return self.model.run(*feeds.values())
 
 
 def check_in_turn(model, n, calls, seed=7):
@@ -95,7 +97,7 @@ def check_in_turn(model, n, calls, seed=7):
 @pytest.mark.parametrize("line", REJECTING)
 def test_calls_in_turn_of_c(line):
     """10,000 of each length"""
-    model = CallsInC(line, "PCG64")
+    model = streams.CallsInC(line, "PCG64")
     for n in streams.LENGTHS:
         check_in_turn(model, n, 10_000)
 
@@ -107,7 +109,7 @@ def test_calls_in_turn(line):
     which the nodes are others."""
     model = streams.Calls(line, "PCG64")
     for n in streams.LENGTHS:
-        if line.split()[0] in ZIGGURATS:
+        if line.split()[0] in streams.ZIGGURATS:
             check_in_turn(model, n, 5000)
             check_in_turn(streams.Calls(line, "PCG64", f"[{n}]"), n, 5000, seed=8)
         else:
