@@ -13,6 +13,7 @@ from pytensor.graph.rewriting.basic import NodeRewriter, node_rewriter
 from pytensor.graph.rewriting.db import LocalGroupDB
 from pytensor.graph.traversal import graph_inputs
 from pytensor.scalar import basic as scalar
+from pytensor.scalar.math import Sigmoid
 from pytensor.tensor.elemwise import DimShuffle, Elemwise
 from pytensor.tensor.math import Prod, Sum
 
@@ -38,6 +39,10 @@ def is_float(node) -> bool:
     return node.outputs[0].type.dtype.startswith("float")
 
 
+def is_integer(v) -> bool:
+    return v.type.dtype.startswith(("int", "uint"))
+
+
 def keeps_dtype(node) -> bool:
     return node.inputs[-1].type.dtype == node.outputs[0].type.dtype
 
@@ -49,8 +54,11 @@ def has_usual_accumulator(node) -> bool:
 
 
 def reduces_products_of_one_dtype(node) -> bool:
-    """Of a sum or product of a product or quotient: have the factors the dtype of that, but for constants?"""
+    """Of a sum or product of a product or quotient: have the factors the dtype of that, but for constants, and has the
+    result the dtype of integers?"""
     inner = node.inputs[0].owner
+    if is_integer(node.inputs[0]) and not keeps_dtype(node):
+        return False
     if inner is None or not is_elementwise(inner, scalar.Mul | scalar.TrueDiv):
         return True
     return all(v.type.dtype == node.inputs[0].type.dtype or isinstance(v, Constant) for v in inner.inputs)
@@ -64,7 +72,7 @@ def reduces_in_one_dtype(node) -> bool:
 
 def of_constants(v) -> bool:
     """Is it an integer that is computed from constants alone?"""
-    return v.type.dtype.startswith(("int", "uint")) and all(isinstance(u, Constant) for u in graph_inputs([v]))
+    return is_integer(v) and all(isinstance(u, Constant) for u in graph_inputs([v]))
 
 
 def of_one_dtype(operations, leaves=()):
@@ -103,11 +111,59 @@ def of_one_dtype(operations, leaves=()):
 
 
 def widens_one_operand(node) -> bool:
-    """Have all operands but one the dtype of the result, and a negated one too? Then one constant less, or a sign
-    taken out, leaves the dtypes as they are in which a sum or product is computed."""
+    """Have all operands but one the dtype of the result, and a negated one too, and is none -1 that stands beside
+    another dtype? Then one constant less, or a sign taken out, leaves the dtypes as they are in which a sum or product
+    is computed."""
     dtype = node.outputs[0].type.dtype
     other = [v for v in node.inputs if v.type.dtype != dtype]
-    return len(other) <= 1 and not any(v.owner and is_elementwise(v.owner, scalar.Neg) for v in other)
+    minus = any(isinstance(v, Constant) and np.all(v.data == -1) for v in node.inputs)
+    return not other or (len(other) == 1 and negated_have_dtype(node) and not minus)
+
+
+def negated_have_dtype(node) -> bool:
+    """Have negated operands the dtype of the result? Then a sign that is taken from them is that of the result."""
+    negated = [v for v in node.inputs if v.owner and is_elementwise(v.owner, scalar.Neg)]
+    return all(v.type.dtype == node.outputs[0].type.dtype for v in negated)
+
+
+def negates_quotient_of_float(node) -> bool:
+    inner = node.inputs[0].owner
+    return inner is None or not is_elementwise(inner, scalar.TrueDiv) or not is_integer(inner.inputs[0])
+
+
+def of_floats(operations):
+    """Are the arguments of these operations floats, in an expression that ends in a node and is four deep at most?
+    Integers wrap where they are negated or added."""
+
+    def holds(node) -> bool:
+        level = node.outputs
+        for _ in range(4):
+            nodes = [v.owner for v in level if v.owner and isinstance(v.owner.op, Elemwise | DimShuffle)]
+            if any(is_elementwise(at, operations) and any(map(is_integer, at.inputs)) for at in nodes):
+                return False
+            level = [v for at in nodes for v in at.inputs]
+        return True
+
+    return holds
+
+
+def terms_and_factors_have_dtype(node) -> bool:
+    """Have the sums and products of which it is made the dtype of the result? They are taken apart."""
+    dtype, todo = node.outputs[0].type.dtype, list(node.inputs)
+    apart = scalar.Add | scalar.Sub | scalar.Neg | scalar.Mul | scalar.TrueDiv | scalar.Reciprocal
+    for v in todo:
+        if v.owner and (isinstance(v.owner.op, DimShuffle) or is_elementwise(v.owner, apart)):
+            if v.type.dtype != dtype:
+                return False
+            todo += v.owner.inputs
+    return True
+
+
+def is_power_of_one_dtype(node) -> bool:
+    """Has the base the dtype of the power, and is the exponent of an integer not negative?"""
+    base, exponent = node.inputs
+    negative = isinstance(exponent, Constant) and np.any(exponent.data < 0)
+    return base.type.dtype == node.outputs[0].type.dtype and not (negative and is_integer(base))
 
 
 def is_elementwise(node, operations) -> bool:
@@ -126,7 +182,7 @@ WRONG = (
     Wrong(
         "local_pow_specialize", "x ** 2.0", np.array([126], "int8"),
         "sqr(x), computed in int8: 4, not 15876",
-        lambda node: node.inputs[0].type.dtype == node.outputs[0].type.dtype,
+        is_power_of_one_dtype,
     ),
     Wrong(
         "local_max_to_min", "-pt.max(-x)", np.array([0, 5], "uint8"),
@@ -176,8 +232,9 @@ WRONG = (
     Wrong(
         "local_careduce_of_alloc", "pt.any(pt.alloc(np.array(True), x.shape[0]))", np.array([], "bool"),
         "True, what is repeated: of no elements it is False, and the maximum of none is an error",
-        # a sum is x * n, of uint64 and int64 in float64
-        lambda node: isinstance(node.op, Sum | Prod) and node.outputs[0].type.dtype != "uint64",
+        # a sum is x * n: in the dtype of x, if that is as wide as n, and of uint64 and int64 in float64
+        lambda node: isinstance(node.op, Sum | Prod) and node.outputs[0].type.dtype != "uint64"
+        and (keeps_dtype(node) or not is_integer(node.inputs[0])),
     ),
     Wrong(
         "local_div_by_one", "x // 1", np.array([2.5]),
@@ -207,6 +264,71 @@ WRONG = (
         "local_add_remove_zeros", "pt.add(pt.constant(0.0, dtype='float64'), x, x)", np.array([100], "int8"),
         "x + x, computed in int8: -56, not 200",
         widens_one_operand,
+    ),
+    Wrong(
+        "local_add_neg_to_sub", "pt.cast(x, 'int32') + -x", np.array([9], "uint8"),
+        "x - x, 0 in int32: -x is 247 in uint8",
+        negated_have_dtype,
+    ),
+    Wrong(
+        "local_sub_neg_to_add", "pt.cast(x, 'int32') - -x", np.array([9], "uint8"),
+        "x + x, 18 in int32: -x is 247 in uint8",
+        negated_have_dtype,
+    ),
+    Wrong(
+        "local_neg_div_neg", "-(-x / 2.0)", np.array([9], "uint8"),
+        "x / 2.0, 4.5: -x is 247 in uint8",
+        negates_quotient_of_float,
+    ),
+    Wrong(
+        "local_greedy_distributor", "-x / pt.constant(-2.0, dtype='float64')", np.array([9], "uint8"),
+        "x / 2, 4.5: -x is 247 in uint8",
+        terms_and_factors_have_dtype,
+    ),
+    Wrong(
+        "local_1msigmoid", "1 - pt.sigmoid(x)", np.array([9], "uint8"),
+        "sigmoid(-x), 1: -x is 247 in uint8",
+        of_floats(Sigmoid),
+    ),
+    Wrong(
+        "logsigm_to_softplus", "pt.log(pt.sigmoid(x))", np.array([9], "uint8"),
+        "-softplus(-x), -247: -x is 247 in uint8",
+        of_floats(Sigmoid),
+    ),
+    Wrong(
+        "local_exp_over_1_plus_exp", "1 / (1 + pt.exp(x))", np.array([9], "uint8"),
+        "sigmoid(-x), 1: -x is 247 in uint8",
+        of_floats(scalar.Exp),
+    ),
+    Wrong(
+        "local_div_exp_to_mul_exp", "1 / pt.exp(x)", np.array([9], "uint8"),
+        "exp(-x), infinite: -x is 247 in uint8",
+        of_floats(scalar.Exp),
+    ),
+    Wrong(
+        "local_mul_exp_to_exp_add", "pt.exp(x) * pt.exp(x)", np.array([-128], "int8"),
+        "exp(x + x), 1: x + x is 0 in int8",
+        of_floats(scalar.Exp),
+    ),
+    Wrong(
+        "local_log_add_exp", "pt.log(pt.exp(x) + pt.exp(-x))", np.array([-128], "int8"),
+        "x + log(exp(x - x) + exp(-x - x)), where -x - x is 0 in int8",
+        of_floats(scalar.Exp),
+    ),
+    Wrong(
+        "local_log_sqrt_sqr", "pt.log(x * x)", np.array([100], "int8"),
+        "2 * log(abs(x)): x * x is 16 in int8",
+        of_floats(scalar.Sqr),
+    ),
+    Wrong(
+        "local_sqrt_sqr", "pt.sqrt(x * x)", np.array([100], "int8"),
+        "abs(x): x * x is 16 in int8",
+        of_floats(scalar.Sqr),
+    ),
+    Wrong(
+        "reassociate_matmul_chain", "pt.dot(x * np.int8(3), x)", np.array([9, 200], "uint8"),
+        "3 * dot(x, x): x * 3 is of int16, and the dot of x with itself of uint8",
+        # rewrites.py has what stays of it: products of floats
     ),
     Wrong(
         "local_useless_elemwise", "pt.neq(x, x)", np.array([np.nan]),

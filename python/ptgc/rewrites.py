@@ -24,7 +24,7 @@ from pytensor.scalar import basic as scalar
 from pytensor.tensor.basic import ExtractDiag
 from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.elemwise import DimShuffle, Elemwise
-from pytensor.tensor.math import Max, erf
+from pytensor.tensor.math import Dot, Max, erf
 from pytensor.tensor.rewriting import math as patterns
 from pytensor.tensor.rewriting.blockwise import blockwise_of
 from pytensor.tensor.special import LogSumExp
@@ -36,7 +36,7 @@ except ImportError:  # PyTensor 3.3.4 has it there
     from pytensor.ifelse import ifelse
 
 from ptgc import _rewrite_loops, _rewrite_points  # noqa: F401  they register their rewrites
-from ptgc._left_out import leave_out
+from ptgc._left_out import is_integer, leave_out
 from ptgc._passes import Merge, lean
 
 # What they bring was measured with bench/models.py: time of a call, nodes, time to compile (geometric means).
@@ -129,8 +129,10 @@ def is_relative(fgraph, variable) -> bool:
 
 @node_rewriter([erf])
 def local_erfc(fgraph, node):
-    """1 + erf(x) is erfc(-x), as in all modes, but not for float32 where it is a factor, as in GELU: ONNX has Erf,
-    and no Erfc. What is lost is 1e-7 of the sum."""
+    """1 + erf(x) is erfc(-x), as in all modes, but not for integers, which wrap, and not for float32 where it is a factor,
+    as in GELU: ONNX has Erf, and no Erfc. What is lost is 1e-7 of the sum."""
+    if is_integer(node.inputs[0]):
+        return None
     sums = [n for n, _ in fgraph.clients[node.outputs[0]] if isinstance(n.op, Elemwise)]
     if node.outputs[0].dtype == "float32" and not any(is_relative(fgraph, o) for n in sums for o in n.outputs):
         return None
@@ -158,6 +160,18 @@ if EXTRACT_DIAG in optdb["specialize"]:
             lift.apply(fgraph)
 
     optdb["specialize"].register("lift_extract_diag", lift_extract_diag, "onnx", "shape_unsafe", use_db_name_as_tag=False)
+
+
+@graph_rewriter
+def reassociate_products_of_floats(fgraph):
+    """Of integers, products of other pairs may have a narrower dtype, which wraps."""
+    products = [node for node in fgraph.apply_nodes if isinstance(getattr(node.op, "core_op", node.op), Dot)]
+    if not any(is_integer(v) for node in products for v in node.inputs):
+        optdb["reassociate_matmul_chain"].apply(fgraph)
+
+
+if "reassociate_matmul_chain" in optdb:
+    optdb.register("reassociate_products_of_floats", reassociate_products_of_floats, "onnx", position=1.65)
 
 
 # ---- gradients of LogSumExp ----
