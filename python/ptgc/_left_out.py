@@ -75,11 +75,12 @@ def of_constants(v) -> bool:
     return is_integer(v) and all(isinstance(u, Constant) for u in graph_inputs([v]))
 
 
-def of_one_dtype(operations, leaves=()):
+def of_one_dtype(operations, leaves=(), most=1):
     """Of an expression of these operations that ends in a node: is each computed in the dtype of the result, from
     values of that dtype and one other at most, a constant or of a dtype of ``leaves``?
 
-    Of ``leaves`` the whole expression has one: of a * x * b / x with integers a and b the rewrite leaves a * b, which wraps.
+    Of ``leaves`` the whole expression has ``most``: of a * x * b / x with integers a and b the rewrite leaves a * b, which
+    wraps.
 
     An integer that is computed from constants is a constant for a result of floats, whatever its dtype holds: then
     x / (3 * 100) is x / 300, in int8 too, as all modes of PyTensor have it."""
@@ -103,7 +104,7 @@ def of_one_dtype(operations, leaves=()):
                         constants *= max(1.0, np.abs(v.data.astype(float)).max(initial=0))
                 elif v.type.dtype != dtype:
                     integers += 1
-                    if inner or v.type.dtype not in leaves or integers > 1:
+                    if inner or v.type.dtype not in leaves or integers > most:
                         return False
         return of_floats or constants < EXACT
 
