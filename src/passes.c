@@ -93,6 +93,8 @@ static const struct pass passes[] = {
 	 "no value is a generator of random numbers: each is its words, uint64"},
 	{"complex", TYPED, split_complex, NULL, 0, ALL, ALWAYS, NEEDED,
 	 "no value is complex: each is two real ones along a last axis"},
+	{"equal", TYPED, merge_equal_calls, NULL, F(CSE), ALL, ALWAYS, 0,
+	 "of equal calls outside of loops and ifs the first is read by all"},
 	{"choices", TYPED, choose_early, NULL, F(CHOICES), ALL, ALWAYS, 0,
 	 "of what constants choose from, and what is compared twice, one is computed"},
 	{"covariance", TYPED, invert_covariances, NULL, 0, ALL, ALWAYS, 0,

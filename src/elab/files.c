@@ -302,6 +302,18 @@ static struct cv const_value(struct elab *e, const struct aconst *c)
 	return ok ? cv_value(x, c->span) : poison(c->span);
 }
 
+/* A file's tensor as a constant like those that the text writes, into which passes may fold others,
+ * and not as a weight. */
+static struct value *without_file(struct ctx *cx, struct value *v)
+{
+	if (!v->data || !v->data->name)
+		return v;
+	struct tensor *t = new (cx->arena, struct tensor);
+	*t = *v->data;
+	t->name = NULL;
+	return graph_constant(cx, t, v->span);
+}
+
 /* Evaluates the consts of f in the order in which they are written. Nodes that their expressions
  * make are dropped with the block. */
 static void eval_consts_of(struct elab *e, struct file *f)
@@ -324,10 +336,10 @@ static void eval_consts_of(struct elab *e, struct file *f)
 		b->later = false;
 		b->kind = v.kind;
 		if (v.kind == CV_VALUE) {
-			b->u.v = v.u.v;
+			b->u.v = without_file(e->cx, v.u.v);
 			b->weak = v.weak;
-			if (!v.u.v->name)
-				v.u.v->name = c->name;
+			if (!b->u.v->name)
+				b->u.v->name = c->name;
 		} else if (v.kind != CV_POISON) {
 			b->u.cv = new (e->cx->scratch, struct cv);
 			*b->u.cv = v;

@@ -521,6 +521,41 @@ static void widen_numbers(struct ctx *cx, const struct block *b)
 	}
 }
 
+/* The constant that v is, as x + 1 of a constant x with integers; NULL: none */
+static struct value *constant_known(struct ctx *cx, struct value *v)
+{
+	int count = v->known && !v->data && v->type.rank ? known_count(cx, &v->type) : 0;
+	int64_t x[MAX_KNOWN], shape = count;
+
+	if (count < MIN_LENGTH)
+		return NULL;
+	for (int i = 0; i < count; i++) {
+		dim d = known_element(cx, v, (uint32_t)i);
+		if (d == DIM_NONE || !dim_is_const(cx, d, &x[i]))
+			return NULL;
+	}
+	enum dtype t = (enum dtype)v->type.dtype;
+	struct tensor *data = tensor_new(cx, t, 1, &shape);
+	void *to = arena_alloc(cx->arena, (size_t)count * dtypes[t].size);
+	tensor_convert(t, to, DT_INT64, x, (uint64_t)count);
+	data->data = to;
+	return graph_constant(cx, data, v->span);
+}
+
+/* Integers that are known are constants, whose places are compared. */
+static void fold_known(struct ctx *cx, const struct block *b)
+{
+	struct value **found = new_array(cx->scratch, struct value *, cx->next_id), *v;
+
+	for (struct node *n = b->first; n; n = n->next) {
+		for (uint32_t i = 0; i < n->nin; i++)
+			if (n->in[i] && (v = found[n->in[i]->id]))
+				n->in[i] = v;
+		for (uint32_t i = 0; i < n->nout; i++)
+			found[n->out[i]->id] = constant_known(cx, n->out[i]);
+	}
+}
+
 void join_repeats(struct ctx *cx, struct graph *g)
 {
 	struct repeats r = {.cx = cx, .costs = {.cx = cx}, .nvalues = cx->next_id};
@@ -531,6 +566,7 @@ void join_repeats(struct ctx *cx, struct graph *g)
 		n = n->next;
 	if (!n)
 		return;
+	fold_known(cx, g->block);
 	widen_numbers(cx, g->block);
 	r.nvalues = cx->next_id;
 	r.needed = needed_values(cx, g);

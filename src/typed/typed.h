@@ -14,6 +14,8 @@ void refuse_float64(struct ctx *cx, struct graph *g);
 /* generators.c: generators of random numbers become the words of their states, which are uint64
  * along one more axis. */
 void words_of_generators(struct ctx *cx, struct graph *g);
+/* equal.c: what a text computes twice is one value for the passes below. -fno-cse leaves it. */
+void merge_equal_calls(struct ctx *cx, struct graph *g);
 /* needed.c: by value id, up to cx->next_id of now: do the results, a next state or a node without
  * results need the value? */
 bool *needed_values(struct ctx *cx, const struct graph *g);

@@ -1,6 +1,8 @@
 """-frepeats (src/typed/repeats.c): what is summed up over constants is computed once for elements that are the same,
 and by the classes that masks make of them (src/typed/classes.c)."""
 
+import subprocess
+
 import numpy as np
 import onnx
 import pytensor
@@ -166,6 +168,62 @@ def test_many_terms():
     x, v = 0.01, np.linspace(0, 1, 16)
     want = sum(np.sum(np.exp(np.exp(x * np.array([i] * 2 + [1.0] * 14))) + (v if i % 2 else x)) for i in range(1000))
     np.testing.assert_allclose(ptg.run(text, x, v), want, rtol=1e-12)
+
+
+def test_known_integers():
+    """y + 1 and y < 2 of few integers are known while compiling, and repeat as y does."""
+    y = RNG.integers(0, 4, 60)
+    text = f"graph g(x: float64[]) -> (s) {{ y = int64({y.tolist()})\n s = Sum(Switch(y < 2, Exp(Cos(y + x)), Exp(Cos((y + 1) * x)))) }}"
+    model = ptg.compile(text)
+    assert longest(onnx.load_from_string(model)) <= 4
+    want = np.sum(np.where(y < 2, np.exp(np.cos(y + 0.3)), np.exp(np.cos((y + 1) * 0.3))))
+    np.testing.assert_allclose(ptg.run(model, 0.3), want, rtol=1e-13)
+
+
+@pytest.mark.parametrize("statement", ["a = Exp(x)", "a = Exp(x)\n b = Sum(a)", "a: float64[] = Exp(x)"])
+def test_calls_that_are_written_twice(statement):
+    """What a density computes and a text computes again is one region, and one value of the model."""
+    text = f"""fn Density(k, x) -> (y) {{ y = Sum(Exp(Cos(k + Exp(x)))) }}
+    graph g(x: float64[]) -> (s, t) {{
+      k = float64([{"1, 2, 3, " * 40}])
+      {statement}
+      s = Density(k, x)
+      t = Sum(Sin(k + a)) + a
+    }}"""
+    model = ptg.compile(text)
+    graph = onnx.load_from_string(model).graph
+    assert longest(onnx.load_from_string(model)) == 3
+    assert sum(n.op_type == "Exp" for n in graph.node) == 2  # of x, and of the cosines
+    k, a = np.array([1.0, 2, 3] * 40), np.exp(0.3)
+    np.testing.assert_allclose(ptg.run(model, 0.3), [np.exp(np.cos(k + a)).sum(), np.sin(k + a).sum() + a], rtol=1e-12)
+
+
+def test_lengths_of_equal_calls():
+    """x[c] has a length of its own each time that it is written: nothing is confused."""
+    text = """graph g(x: float64[n], c: bool[n]) -> (s, t, u) {
+      y = x[c]
+      z = x[c]
+      s = Sum(y * y)
+      t = Shape(z)[0]
+      u = y + z
+    }"""
+    x, c = np.array([1.0, 2, 3]), np.array([True, False, True])
+    s, t, u = ptg.run(ptg.compile(text), x, c)
+    assert (s, t) == (10, 2) and u.tolist() == [2, 6]
+
+
+@pytest.mark.parametrize("line, weight", [("const k = FILE", False), ("const k: float64[K] = FILE", False), ("k = FILE", True)])
+def test_data_of_files(line, weight, tmp_path):
+    """A const is a number of the text, which a statement's weight is not: other tools may exchange that."""
+    np.save(tmp_path / "k.npy", COUNTS)
+    line = line.replace("FILE", 'file("k.npy")').replace("K", str(K))
+    const, inside = ("", line) if weight else (line, "")
+    (tmp_path / "m.ptg").write_text(f"{const}\ngraph g(x: float64[]) -> (s) {{ {inside}\n s = Sum(Exp(Cos(k + x)))\n}}\n")
+    subprocess.run([ptg.PTGC, tmp_path / "m.ptg", "-o", tmp_path / "m.onnx"], check=True)
+    model = onnx.load(tmp_path / "m.onnx")
+    assert (longest(model) == K) == weight
+    assert weight == ("k" in {t.name for t in model.graph.initializer})
+    np.testing.assert_allclose(ptg.run(model.SerializeToString(), 0.3), np.exp(np.cos(COUNTS + 0.3)).sum(), rtol=1e-12)
 
 
 LOW, HIGH, MOST = COUNTS == 0, COUNTS == 3, np.arange(K) > 5

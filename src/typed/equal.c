@@ -1,0 +1,141 @@
+/*
+ * equal.c: calls that a text writes twice. In: the typed graph. Out: the same function; of calls of
+ * one op with equal properties and arguments, the first is read by all, so that passes see one
+ * value where a log density and its gradient compute the same. Nodes in bodies stay, and so do
+ * results of the graph: lowering merges all that is equal.
+ */
+#include <string.h>
+
+#include "data/data.h"
+#include "typed/typed.h"
+
+#define MAX_COMPARED 4096 /* bytes of constants that are compared; larger ones equal themselves */
+
+struct equal {
+	struct ctx *cx;
+	struct value **first; /* by value id: what is read in its place; NULL: itself */
+	bool *is_result;      /* by value id: of the graph, or a next state */
+	struct hash_table found;
+	vec(struct node *) nodes; /* in the order of their numbers in the table */
+};
+
+static bool is_compared(const struct value *v)
+{
+	return constant_data(v) && stored_bytes(v->data) <= MAX_COMPARED;
+}
+
+static bool same_argument(const struct value *a, const struct value *b)
+{
+	return a == b || (is_compared(a) && is_compared(b) && tensor_equal(a->data, b->data));
+}
+
+static bool same_property(const struct cv *a, const struct cv *b)
+{
+	if (a->kind != b->kind)
+		return false;
+	switch ((enum cv_kind)a->kind) {
+	case CV_NONE:
+		return true;
+	case CV_INT:
+		return a->u.i == b->u.i && a->neg == b->neg;
+	case CV_FLOAT:
+		return !memcmp(&a->u.f, &b->u.f, sizeof(a->u.f));
+	case CV_BOOL:
+		return a->u.b == b->u.b;
+	case CV_DTYPE:
+		return a->u.dtype == b->u.dtype;
+	case CV_STR:
+		return a->u.str->len == b->u.str->len &&
+		       !memcmp(a->u.str->s, b->u.str->s, a->u.str->len);
+	case CV_LIST:
+	case CV_TUPLE:
+		for (uint32_t i = 0; i < a->n && a->n == b->n; i++)
+			if (!same_property(&a->u.items[i], &b->u.items[i]))
+				return false;
+		return a->n == b->n;
+	default:
+		return false;
+	}
+}
+
+static bool same_call(struct ctx *cx, const struct node *a, const struct node *b)
+{
+	uint32_t nprops = op_sig(cx, a->op)->nprops;
+
+	if (a->op != b->op || a->nin != b->nin || a->nout != b->nout || !a->props != !b->props)
+		return false;
+	for (uint32_t i = 0; i < a->nin; i++)
+		if (!same_argument(a->in[i], b->in[i]))
+			return false;
+	for (uint32_t i = 0; i < a->nout; i++) /* x[mask] has a new length each time */
+		if (a->out[i]->type.rank != b->out[i]->type.rank ||
+		    !same_dims(cx, a->out[i]->type, b->out[i]->type))
+			return false;
+	for (uint32_t i = 0; a->props && i < nprops; i++)
+		if (!same_property(&a->props[i], &b->props[i]))
+			return false;
+	return true;
+}
+
+static uint32_t hash_of(const struct node *n)
+{
+	uint64_t h = (uint64_t)(n->op - op_table);
+
+	for (uint32_t i = 0; i < n->nin; i++) {
+		const struct value *v = n->in[i];
+		uint64_t x = !v ? 0 : is_compared(v) ? v->data->count : v->id + (UINT64_C(1) << 32);
+		h = (h ^ x) * UINT64_C(0x9e3779b97f4a7c15);
+		h ^= h >> 29;
+	}
+	return (uint32_t)(h >> 32);
+}
+
+/* Raw nodes, loops and ifs are no calls of PyTensor's ops. */
+static bool may_merge(const struct equal *e, const struct node *n)
+{
+	bool ok = n->op >= op_table && n->op < op_table + OP_COUNT;
+
+	for (uint32_t i = 0; i < n->nout; i++)
+		ok &= !e->is_result[n->out[i]->id];
+	return ok && n->nout;
+}
+
+static void look_at(struct equal *e, struct node *n)
+{
+	struct probe p = {.hash = hash_of(n)};
+
+	while (hash_next(&e->found, &p)) {
+		const struct node *before = e->nodes.at[p.number];
+		if (!same_call(e->cx, before, n))
+			continue;
+		for (uint32_t i = 0; i < n->nout; i++) {
+			e->first[n->out[i]->id] = before->out[i];
+			if (!before->out[i]->name)
+				before->out[i]->name = n->out[i]->name;
+		}
+		return;
+	}
+	hash_add(e->cx->scratch, &e->found, p.hash, e->nodes.len);
+	*vec_push(e->cx->scratch, &e->nodes) = n;
+}
+
+void merge_equal_calls(struct ctx *cx, struct graph *g)
+{
+	struct equal e = {.cx = cx};
+
+	e.first = new_array(cx->scratch, struct value *, cx->next_id);
+	e.is_result = new_array(cx->scratch, bool, cx->next_id);
+	for (uint32_t i = 0; i < g->block->results.len; i++)
+		e.is_result[g->block->results.at[i]->id] = true;
+	for (uint32_t i = 0; i < g->states.len; i++)
+		if (g->states.at[i].next)
+			e.is_result[g->states.at[i].next->id] = true;
+	for (struct walk w = {.root = g->block}; walk(&w, WALK_BEFORE);) {
+		struct node *n = w.at.node;
+		for (uint32_t i = 0; i < n->nin; i++)
+			if (n->in[i] && e.first[n->in[i]->id])
+				n->in[i] = e.first[n->in[i]->id];
+		if (w.at.block == g->block && may_merge(&e, n))
+			look_at(&e, n);
+	}
+}
