@@ -679,6 +679,7 @@ def gradient_of(logp: Variable, by: list[Variable], rewrites) -> list[Variable]:
 def shared_values(logp: Variable, slopes: list[Variable]) -> list[Variable]:
     """What a density computes from its inputs and the gradient reads, but for products of it and axes added to it."""
     within = set(ancestors([logp]))
+    within.update(v for node in apply_ancestors([logp]) for v in node.outputs)  # other results of a Scan too
     readers = (node for node in apply_ancestors(slopes) if within.isdisjoint(node.outputs))
     read = within.intersection([*slopes, *(v for node in readers for v in node.inputs)])
     todo, found = list(read), []

@@ -233,8 +233,10 @@ def nonzero_text(v: Variable, text: str) -> str:
 class Printer:
     """Writes one graph or fn. The printer of an inner graph shares the fns and tensors of the outer one."""
 
-    def __init__(self, dims=None, types=False, outer=None, file_of=None, generators=None):
+    def __init__(self, dims=None, types=False, outer=None, file_of=None, generators=None, of_model=False):
         self.names = Names()
+        self.of_model = of_model  # large constants are data, which are no weights that other tools may exchange
+        self.consts: list[str] = []
         self.dims = dims or {}
         self.generators = generators or {}
         self.types = types
@@ -281,6 +283,10 @@ class Printer:
             if not v.name and (self.uses.get(v, 0) < 2 or data.nbytes <= REPEAT_BYTES):
                 self.texts[v] = text  # the same file at each use
                 return text  # a constant with a name is kept under it in the model
+            if self.of_model:
+                self.texts[v] = _text.quote(name)
+                self.consts.append(f"const {self.texts[v]} = {text}\n")
+                return self.texts[v]
         elif not v.name and (len(text) <= REPEAT_WIDTH or self.uses.get(v, 0) < 2):
             return text
         else:
@@ -742,16 +748,16 @@ def print_graph(
 ) -> Text:  # fmt: skip
     """The graph from ``inputs`` to ``outputs`` as a complete .ptg file.
 
-    dims: {variable: {axis: name}} for lengths that the types leave open. constants: {variable: value} for variables
-    that are not inputs, such as shared ones. wanted_names: names for the outputs, as far as they are free, where
-    ``output_names`` are exactly those to use. types: writes the type of every value. file_of: the path to write in
-    ``file(...)`` for the name of a large constant. generators: {input: "Philox"}, the kinds of those that are not
-    PCG64. states: {variable: (its first value, the variable that is its next one)}. UnsupportedError lists all that
-    cannot be written.
+    dims: {variable: {axis: name}} for lengths that the types leave open. constants: {variable: value} for
+    variables that are not inputs, such as shared ones. wanted_names: names for the outputs, as far as they are
+    free, where ``output_names`` are exactly those to use. types: writes the type of every value. file_of: the
+    path to write in ``file(...)`` for the name of a large constant. terms: of a model's density, whose data are
+    consts. generators: {input: "Philox"}, the kinds of those that are not PCG64. states: {variable: (its first
+    value, the variable that is its next one)}. UnsupportedError lists all that cannot be written.
     """
     from pytensor import config
 
-    p = Printer(dims, types, file_of=file_of, generators=generators)
+    p = Printer(dims, types, file_of=file_of, generators=generators, of_model=bool(terms))
     main = p.block(
         f"graph {_text.quote(_text.clean_name(name))}", inputs, outputs, input_names=input_names,
         output_names=output_names, constants=constants, wanted_names=wanted_names, terms=terms,
@@ -759,6 +765,7 @@ def print_graph(
     )  # fmt: skip
     out = ["ptg 1\n" if config.floatX == "float64" else f"ptg 1 floatX={config.floatX}\n"]
     out += [f"use <{name}>\n" for name in sorted(p.libraries)]
+    out += ["\n", *p.consts] if p.consts else []
     number, statements = 1 + len(out), []
     for block in [*p.fns, main]:
         out.append("\n")

@@ -212,6 +212,9 @@ def check_shared():
     assert "Psi(y + alpha)" in text and "Psi(alpha)" in text and "Log(alpha) - Log(mu)" not in text, text
     text = ptgc.to_ptg(models.eight_schools(), gradient=True)
     assert text.count("tau * z") == 1, text
+    text = ptgc.to_ptg(made("epidemic"), gradient=True)
+    assert text.count("Scan{") == 2 and "fn scan_fn_2" not in text, text
+    assert text.startswith('ptg 1\n\nconst y = file("y")\n'), text
 
 
 def check_refused(tmp):
