@@ -8,8 +8,7 @@
  *	flags is on; without a flag, if it is needed for a right model, or from -O1 on;
  *	after an error only needed passes of the typed level run, which may report more, and lower;
  *	after a pass of the ONNX level that is marked TIDY, drop_unread() takes away what nobody
- *	reads, counts readers and notes which operators there are; passes keep the counts, but for
- *	those that make blocks anew;
+ *	reads, counts readers anew and notes which operators there are; passes keep the counts;
  *	then the scratch memory is emptied.
  * A pass gets a graph that verify() accepts, and leaves one.
  */
@@ -42,10 +41,9 @@ enum level { TYPED, ONNX };
 /* when a pass runs; consecutive rows with one condition ask it once, before the first */
 enum condition { ALWAYS, NARROWS, HAS_LOOPS, CHANGED /* by the row before */ };
 /* how */
-#define TIDY     1u /* drop_unread() follows, if the pass changed something */
-#define NEEDED   2u /* without it models would be wrong, or none */
-#define STOPS    4u /* what it refuses, the passes that follow do not expect */
-#define REBUILDS 8u /* it makes blocks anew: their uses are counted behind it (TIDY) */
+#define TIDY   1u /* drop_unread() follows, if the pass changed something */
+#define NEEDED 2u /* without it models would be wrong, or none */
+#define STOPS  4u /* what it refuses, the passes that follow do not expect */
 
 typedef void pass_fn_t(struct ctx *cx, struct graph *g);
 typedef bool changes_fn_t(struct ctx *cx, struct graph *g); /* did it change g? */
@@ -106,7 +104,7 @@ static const struct pass passes[] = {
 	{"share-calls", TYPED, share_calls, NULL, F(SHARE_CALLS), ALL & ~ON(PORTABLE) & ~ON(C),
 	 ALWAYS, 0,
 	 "calls of one op of the library on small arrays are one call"},
-	{"lower", ONNX, lower_all, NULL, 0, ALL, ALWAYS, TIDY | NEEDED | REBUILDS,
+	{"lower", ONNX, lower_all, NULL, 0, ALL, ALWAYS, TIDY | NEEDED,
 	 "ONNX nodes alone, each with a kernel of the target; checks are recorded"},
 	REWRITES(ALWAYS),
 	{"loop-states", ONNX, loop_states, NULL, F(STATES), ALL, HAS_LOOPS, TIDY,
@@ -116,13 +114,12 @@ static const struct pass passes[] = {
 	{"loop-terms", ONNX, loop_terms, NULL, F(LINEAR), ALL, HAS_LOOPS, TIDY,
 	 "what states are multiplied by is computed once, outside"},
 	{"loop-move", ONNX, loop_move, NULL,
-	 F(HOIST) | F(BATCH) | F(PUSH_OUT) | F(SCAN) | F(LINEAR), ALL, HAS_LOOPS, TIDY | REBUILDS,
+	 F(HOIST) | F(BATCH) | F(PUSH_OUT) | F(SCAN) | F(LINEAR), ALL, HAS_LOOPS, TIDY,
 	 "what a step need not compute goes before or after the loop; linear recurrences take few rounds"},
 	REWRITES(HAS_LOOPS),
 	{"loop-states", ONNX, loop_states, NULL, F(STATES), ALL, HAS_LOOPS, TIDY,
 	 "the same once more, as nodes have left the bodies"},
-	{"wrong-kernels", ONNX, NULL, replace_wrong_nodes, 0, ON_RUNTIME, ALWAYS,
-	 TIDY | NEEDED | REBUILDS,
+	{"wrong-kernels", ONNX, NULL, replace_wrong_nodes, 0, ON_RUNTIME, ALWAYS, TIDY | NEEDED,
 	 "no node is one that ONNX Runtime computes wrongly"},
 	REWRITES(CHANGED),
 	{"fusion", ONNX, NULL, prevent_fusion, 0, ON_RUNTIME, ALWAYS, TIDY | NEEDED,
@@ -133,7 +130,7 @@ static const struct pass passes[] = {
 	 "loops over many short arrays have their axis 0 last"},
 	{"conditions", ONNX, hide_conditions, NULL, 0, ON_RUNTIME, ALWAYS, NEEDED,
 	 "no If is decided while ONNX Runtime loads the model, which it does wrongly"},
-	{"checks", ONNX, NULL, checks, 0, ALL & ~ON(C), ALWAYS, TIDY | NEEDED | REBUILDS,
+	{"checks", ONNX, NULL, checks, 0, ALL & ~ON(C), ALWAYS, TIDY | NEEDED,
 	 "a run fails where a recorded check does not hold"},
 	{"layout-graph", ONNX, layout_graph, NULL, F(STRETCH), ON_RUNTIME, ALWAYS, 0,
 	 "short arrays of many points have their axis 0 last"},
@@ -265,7 +262,7 @@ static bool run_pass(struct ctx *cx, struct graph *g, const struct pass *p, stru
 		changed = p->changes(cx, g);
 	if (cx->errors)
 		return changed;
-	if (p->level == ONNX && !(p->how & REBUILDS))
+	if (p->level == ONNX)
 		verify_uses(cx, g);
 	if (p->how & TIDY && changed)
 		drop_unread(cx, g);

@@ -40,7 +40,7 @@ struct value {
 	struct span span;      /* of the text that it comes from */
 	uint32_t id : 30;      /* number in creation order, unique in the compilation */
 	uint32_t sign : 2;     /* ONNX level: enum sign of a computed value. See sign_of() */
-	/* ONNX level, as drop_unread() counts and uses.h keeps */
+	/* ONNX level: who uses it, see uses.h */
 	uint32_t uses : 30;           /* it has so many uses, or fewer */
 	uint32_t is_result : 1;       /* a block gives it back: it must stay */
 	uint32_t is_inner_result : 1; /* and that block is not the graph's own */

@@ -18,10 +18,11 @@
  *	for_uses (u, &uses, v)
  *		look_at(u->node);
  *
- * value->uses counts the uses of values of the ONNX level. drop_unread() counts them; passes keep
- * them by the functions at the end, and new nodes count what they read (lower/build.h). A count may
- * be too high then, never too low: what has one use by its count has no other. Where a pass makes
- * blocks anew, uses are counted behind it (REBUILDS in passes.c).
+ * value->uses counts the uses of values of the ONNX level. A node counts what it reads when a
+ * builder puts it into a block (lower/build.h), and passes keep the counts by the functions at the
+ * end. A count may be too high, never too low: what has one use by its count has no other.
+ * drop_unread() counts anew what is left. A graph that is opened again (build_reopen) has no uses:
+ * its nodes are put into their blocks once more.
  */
 #ifndef PTGC_GRAPH_USES_H
 #define PTGC_GRAPH_USES_H
@@ -66,6 +67,12 @@ struct node *only_reader(const struct uses *t, const struct value *v);
  * block or the graph that gives it back? */
 bool escapes(const struct uses *t, const struct value *v);
 
+/* Nothing uses v: all that does will be counted from now on. */
+static inline void clear_uses(struct value *v)
+{
+	v->uses = 0;
+	v->is_result = v->is_inner_result = false;
+}
 static inline bool is_used_once(const struct value *v) /* by a node */
 {
 	return v->uses == 1 && !v->is_result;

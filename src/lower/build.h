@@ -133,7 +133,7 @@ uint32_t node_hash(const struct node *n);
  * shared, and the target must have a kernel for it. Uses are counted. */
 struct build build_at(struct ctx *cx, struct block *k, struct node *after);
 /* Opens a graph that was lowered: nodes can be emitted into its blocks, or, where `instead` says
- * so, others in their place. */
+ * so, others in their place. What its nodes read is not counted: append_again() does it. */
 void build_reopen(struct build *b, struct ctx *cx, struct graph *g, instead_fn_t *instead);
 /* The ONNX value that stands for v after the rewrites, too; NULL: none is left, or v is a constant
  */

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "graph/uses.h"
 #include "lower/build.h"
 
 /* Is v made in, or a parameter of, the block that is open? (ONNX wants no outer values as results.)
@@ -26,7 +27,7 @@ void block_result(struct build *b, struct value *v, const dim *dims, bool param_
 		}
 	if (v->def)
 		with_dims(v, dims);
-	*vec_push(b->cx->arena, &b->block->results) = v;
+	add_result(b->cx, b->block, b->block->results.len, v);
 }
 
 /* If of one result */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "graph/uses.h"
 #include "lower/build.h"
 #include "lower/lower.h"
 #include "ops/rules.h"
@@ -662,7 +663,8 @@ static struct value *output(struct build *b, struct graph *to, struct value *t, 
 	if (v->def)
 		with_dims(v, t->type.dims);
 	hash_add(b->cx->arena, &b->cse->shared->outputs, hash_id(v), v->id);
-	return *vec_push(b->cx->arena, &to->block->results) = v;
+	add_result(b->cx, to->block, to->block->results.len, v);
+	return v;
 }
 
 static void lower_results(struct build *b, struct graph *from, struct graph *to)

@@ -99,9 +99,6 @@ static void insert(struct build *b, struct node *n)
 {
 	struct node **at = b->after ? &b->after->next : &b->block->first;
 
-	for (uint32_t i = 0; i < n->nin; i++)
-		if (n->in[i])
-			n->in[i]->uses++;
 	n->next = *at;
 	*at = b->after = n;
 	if (!n->next)
@@ -111,6 +108,9 @@ static void insert(struct build *b, struct node *n)
 
 void append(struct build *b, struct node *n)
 {
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (n->in[i])
+			n->in[i]->uses++;
 	if (inserts(b)) {
 		insert(b, n);
 		return;

@@ -340,6 +340,7 @@ static void adopt(struct build *b, struct value *v)
 	if (!v->data)
 		set_defining_block(b, v);
 	v->lowered = v;
+	clear_uses(v);
 }
 
 void build_reopen(struct build *b, struct ctx *cx, struct graph *g, instead_fn_t *instead)

@@ -91,7 +91,7 @@ static void rebuild_block(struct build *b, struct block *k)
 		add_node(b, n);
 	}
 	for (uint32_t i = 0; i < k->results.len; i++)
-		k->results.at[i] = own_result(b, k->results.at[i]);
+		put_result(k, i, own_result(b, k->results.at[i]));
 	if (outer)
 		scope_close(b, outer);
 }

@@ -439,7 +439,7 @@ static void rebuild_branch(struct loop_pass *m, struct loop_scope *outer, struct
 	f.scope = m->b.cse;
 	rebuild_nodes(m, &f);
 	for (uint32_t i = 0; i < k->results.len; i++)
-		k->results.at[i] = own_result(m, k->results.at[i]);
+		put_result(k, i, own_result(m, k->results.at[i]));
 	scope_close(&m->b, was);
 }
 
@@ -596,7 +596,7 @@ void loop_move(struct ctx *cx, struct graph *g)
 		value_info(&m, resolve(g->kept.at[i]))->kept = true;
 	rebuild_nodes(&m, &top);
 	for (uint32_t i = 0; i < g->block->results.len; i++)
-		g->block->results.at[i] = own_result(&m, g->block->results.at[i]);
+		put_result(g->block, i, own_result(&m, g->block->results.at[i]));
 	for (uint32_t i = 0; i < g->states.len; i++)
 		if (g->states.at[i].next)
 			g->states.at[i].next = resolve(g->states.at[i].next);

@@ -117,12 +117,6 @@ static bool is_read(const struct node *n)
 	return false;
 }
 
-static void clear_uses(struct value *v)
-{
-	v->uses = 0;
-	v->is_result = v->is_inner_result = false;
-}
-
 /* Begins all counts of b at 0, and turns its list of nodes round: the last one is the first. */
 static void turn_round(struct block *b)
 {

@@ -12,6 +12,7 @@
  */
 #include <string.h>
 
+#include "graph/uses.h"
 #include "lower/check/check.h"
 #include "lower/check/internal.h"
 
@@ -531,6 +532,8 @@ static void place_block(struct placing *p, struct block *k)
 		}
 	}
 	place_on_results(p, k, any ? &c : NULL);
+	for (uint32_t i = 0; i < k->results.len; i++)
+		put_result(k, i, k->results.at[i]);
 	if (k->outer)
 		scope_close(b, outer);
 }
