@@ -1,12 +1,12 @@
 /*
  * layout_graph.c: short arrays of many points. A model that takes 64 points computes with arrays
- * such as [64, 5, 4], and ONNX Runtime's kernels go row by row along the last axes: [64, 5, 4] /
- * [64, 5, 1] takes 2.7 microseconds, [5, 4, 64] / [5, 1, 64] takes 0.9; a Slice or Concat along a
- * last axis copies row by row too. In: a graph of ONNX nodes, after all rewrites. Out: the same, in
- * which nodes outside of loops compute with axis 0 behind all others (batch-last arrays,
- * batch_last.h), where that takes less time than the Transposes on either side of them. Only an
- * axis that is expected to be long (--expect, batch="chains") counts: for few points the Transposes
- * take longer.
+ * such as [64, 5, 4], and ONNX Runtime's kernels go row by row along the last axes: [5, 4, 64] /
+ * [5, 1, 64] has longer rows than [64, 5, 4] / [64, 5, 1] and takes less time; a Slice or Concat
+ * along a last axis copies row by row too. In: a graph of ONNX nodes, after all rewrites. Out: the
+ * same, in which nodes outside of loops compute with axis 0 behind all others (batch-last arrays,
+ * batch_last.h), where that takes less time than the Transposes on either side of them
+ * (target/costs_layout.def). Only an axis that is expected to be long (--expect, batch="chains")
+ * counts: for few points the Transposes take longer.
  */
 #include <string.h>
 

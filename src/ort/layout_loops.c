@@ -1,10 +1,10 @@
 /*
  * layout_loops.c: loops over many short arrays at once, as those of a model at 64 points are, whose
- * state is [points, 2]. ONNX Runtime's kernels go row by row along short last axes: of [64, 2, 2],
- * an Exp(x - Max(x)) along axis 1 takes 8 microseconds, of [2, 2, 64] along axis 0 it takes 3. In:
- * a graph of ONNX nodes, after all rewrites. Out: the same, in which bodies of such Scans have axis
- * 0 of each array behind all others (a batch-last array). Transposes before and after the loop
- * transpose what goes in and out.
+ * state is [points, 2]. ONNX Runtime's kernels go row by row along short last axes: an Exp(x -
+ * Max(x)) of [2, 2, 64] along axis 0 takes less time than of [64, 2, 2] along axis 1. In: a graph
+ * of ONNX nodes, after all rewrites. Out: the same, in which bodies of such Scans have axis 0 of
+ * each array behind all others (a batch-last array). Transposes before and after the loop transpose
+ * what goes in and out.
  */
 #include "graph/uses.h"
 #include "onnx/onnx.h"

@@ -1,11 +1,10 @@
 /*
  * stretch.c: short axes that are broadcast. ONNX Runtime's elementwise kernels go run by run: a run
- * is a stretch of elements in which no operand is repeated, and costs 7 ns. [64, 60, 3] - [64, 60,
- * 1] has 3,840 runs of 3 elements and takes 27 us, where operands of one shape take 2. In: a graph
- * of ONNX nodes, after all rewrites. Out: the same, in which operands are stretched first, so that
- * runs become long: by Concat for up to 4 copies (2 us for 2 copies along the innermost axis, 4 for
- * 3, 7 for 4; Expand would take 50), by Expand for more copies of several elements (2 us).
- * target/costs_sizes.def has the sizes where the times cross.
+ * is a stretch of elements in which no operand is repeated, and each costs as much as many
+ * elements. [64, 60, 3] - [64, 60, 1] has 3,840 runs of 3 elements. In: a graph of ONNX nodes,
+ * after all rewrites. Out: the same, in which operands are stretched first, so that runs become
+ * long: by Concat for few copies, by Expand for more copies of several elements, as Expand is slow
+ * for single elements. target/costs_sizes.def has the times, and the sizes where they cross.
  */
 #include "graph/uses.h"
 #include "lower/build.h"
