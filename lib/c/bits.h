@@ -7,14 +7,18 @@
 #include <string.h>
 
 /* Loops vectorise only where all is part of them; compilers by themselves stop at some size. By
-   default gcc also heeds floating-point traps and errno, of which nobody asks here. */
+   default gcc also heeds floating-point traps and errno, of which nobody asks here. PTGC_CALL marks
+   what has loops of its own that take long: a copy of it in each caller costs compilers much, and
+   gains nothing. */
 #if defined __GNUC__ && !defined __clang__
 #pragma GCC optimize("no-trapping-math", "no-math-errno")
 #endif
 #ifdef __GNUC__
 #define PTGC_INLINE static inline __attribute__((always_inline))
+#define PTGC_CALL   static __attribute__((noinline, unused))
 #else
 #define PTGC_INLINE static inline
+#define PTGC_CALL   static inline
 #endif
 
 PTGC_INLINE uint64_t ptgc_bits(double x)

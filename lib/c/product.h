@@ -65,32 +65,17 @@ static inline void ptgc_two_lanes(const double *a, int64_t a_col, const double *
 		row[j] = s0[j] + s1[j];
 }
 
-/* a += b, of a tile */
-static inline void ptgc_join_tiles(double *a, const double *b)
-{
-	for (int64_t j = 0; j < PTGC_TILE; ++j)
-		a[j] += b[j];
-}
-
 /* The product of PTGC_TILE_ROWS rows and PTGC_TILE_COLUMNS columns, in tile[0] */
 static inline void ptgc_tile(const double *a, int64_t a_row, int64_t a_col, const double *b,
 			     int64_t b_row, int64_t terms, double tile[][PTGC_TILE])
 {
-	ptgc_lane(a, a_row, a_col, b, b_row, 0, terms, tile[0]);
-	ptgc_lane(a, a_row, a_col, b, b_row, 4, terms, tile[1]);
-	ptgc_join_tiles(tile[0], tile[1]);
-	ptgc_lane(a, a_row, a_col, b, b_row, 2, terms, tile[1]);
-	ptgc_lane(a, a_row, a_col, b, b_row, 6, terms, tile[2]);
-	ptgc_join_tiles(tile[1], tile[2]);
-	ptgc_join_tiles(tile[0], tile[1]);
-	ptgc_lane(a, a_row, a_col, b, b_row, 1, terms, tile[1]);
-	ptgc_lane(a, a_row, a_col, b, b_row, 5, terms, tile[2]);
-	ptgc_join_tiles(tile[1], tile[2]);
-	ptgc_lane(a, a_row, a_col, b, b_row, 3, terms, tile[2]);
-	ptgc_lane(a, a_row, a_col, b, b_row, 7, terms, tile[3]);
-	ptgc_join_tiles(tile[2], tile[3]);
-	ptgc_join_tiles(tile[1], tile[2]);
-	ptgc_join_tiles(tile[0], tile[1]);
+	static const int64_t lanes[8] = {0, 4, 2, 6, 1, 5, 3, 7};
+
+	for (int i = 0; i < 8; ++i)
+		ptgc_lane(a, a_row, a_col, b, b_row, lanes[i], terms, tile[i]);
+	for (int64_t j = 0; j < PTGC_TILE; ++j)
+		tile[0][j] = ((tile[0][j] + tile[1][j]) + (tile[2][j] + tile[3][j])) +
+			     ((tile[4][j] + tile[5][j]) + (tile[6][j] + tile[7][j]));
 }
 
 /* The same of one row */
@@ -143,7 +128,7 @@ static inline void ptgc_add_tiles(const double *a, int64_t a_row, int64_t a_col,
 				  int64_t b_row, int64_t b_col, double *y, int64_t y_row,
 				  int64_t y_col, int64_t m, int64_t terms, int64_t n, int first)
 {
-	double panel[PTGC_BLOCK * PTGC_TILE_COLUMNS], tile[4][PTGC_TILE];
+	double panel[PTGC_BLOCK * PTGC_TILE_COLUMNS], tile[8][PTGC_TILE];
 	const int64_t rows = m < PTGC_TILE_ROWS ? 1 : PTGC_TILE_ROWS;
 	const int packs = b_col != 1 || n < PTGC_TILE_COLUMNS || m >= 4 * PTGC_TILE_ROWS;
 

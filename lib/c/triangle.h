@@ -6,11 +6,12 @@
 #define PTGC_C_TRIANGLE_H
 
 #include "base.h"
+#include "bits.h"
 
 /* x -= a[0] rows[0] + ... + a[count - 1] rows[count - 1], of elements from `from` to n; `rows` lie n
    apart, the factors `apart` */
 static inline void ptgc_less_rows(double *x, const double *a, int64_t apart, const double *rows,
-				  int64_t count, int64_t from, int64_t n)
+			      int64_t count, int64_t from, int64_t n)
 {
 	int64_t k = 0;
 
@@ -31,7 +32,7 @@ static inline void ptgc_less_rows(double *x, const double *a, int64_t apart, con
 
 /* y y' = a for the lower triangle of a, or y' y = a for the upper one; the other triangle is not read,
    and 0 in y */
-static inline void ptgc_cholesky(const double *a, double *y, int64_t n, int lower)
+PTGC_CALL void ptgc_cholesky(const double *a, double *y, int64_t n, int lower)
 {
 	int whole = 1;
 
@@ -58,8 +59,8 @@ static inline void ptgc_cholesky(const double *a, double *y, int64_t n, int lowe
 
 /* x of a x = b, which has m columns, for a triangular matrix a, whose other triangle is not read; unit:
    nor is its diagonal, which is 1. A diagonal that has 0 or NaN gives NaN. */
-static inline void ptgc_solve_triangle(const double *a, const double *b, double *x, int64_t n,
-				       int64_t m, int lower, int unit)
+PTGC_CALL void ptgc_solve_triangle(const double *a, const double *b, double *x, int64_t n,
+				   int64_t m, int lower, int unit)
 {
 	double bad = 0;
 
