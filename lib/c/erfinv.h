@@ -1,4 +1,5 @@
-/* erfinv, erfcinv, ndtri_exp and their float forms. No branches.
+/* erfinv, erfcinv, ndtri_exp and their float forms. No branches, but in ndtri_exp, most of whose
+   formulas few numbers need.
    Method: x P(9/16 - x^2)/Q(9/16 - x^2) up to 3/4; in the tails of r = sqrt(-log(q)), where q is
    the erfc that is asked for: r - P(1/r)/Q(1/r). ndtri_exp(x), the normal quantile of exp(x),
    beyond that by the asymptotic series of erfc (7.12.1 of https://dlmf.nist.gov). The fits are
@@ -139,17 +140,19 @@ PTGC_INLINE double ptgc_erfcinv_beyond(double l)
 }
 
 /* sqrt(2) erfinv(2 p - 1), p = exp(x); 2 p - 1 is exp(x + log(2)) - 1, log(2) in two parts */
-PTGC_INLINE double ptgc_ndtri_exp(double x)
+static inline double ptgc_ndtri_exp(double x)
 {
-	const double d = ptgc_expm1(x + 0.6931471805599453 + 2.3190468138462996e-17);
+	const double root2 = 1.4142135623730951;
+	if (x > -2.1 && x < -0.13) { /* all x of which |d| < 3/4 */
+		const double d = ptgc_expm1(x + 0.6931471805599453 + 2.3190468138462996e-17);
+		if (fabs(d) < 0.75)
+			return ptgc_erfinv_center(d) * root2;
+	}
 	const int low = x < -1;
-	const double below = -0.6931471805599453 - x, above = -ptgc_log(-2 * ptgc_expm1(x));
-	const double l = low ? below : above;
+	const double l = low ? -0.6931471805599453 - x : -ptgc_log(-2 * ptgc_expm1(x));
 	const double r = sqrt(l);
-	const double far = ptgc_erfcinv_beyond(l);
-	const double t = r < 27.35 ? ptgc_erfcinv_tail(r) : far;
-	const double tail = low ? -t : t;
-	return (fabs(d) < 0.75 ? ptgc_erfinv_center(d) : tail) * 1.4142135623730951;
+	const double t = r < 27.35 ? ptgc_erfcinv_tail(r) : ptgc_erfcinv_beyond(l);
+	return (low ? -t : t) * root2;
 }
 
 PTGC_INLINE float ptgc_erfinvf(float x)

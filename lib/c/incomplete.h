@@ -51,20 +51,39 @@ static inline double ptgc_log1pmx_near(double t)
 	return h * (z * (ptgc_fit_atanh_p(z) / ptgc_fit_atanh_q(z)) - t);
 }
 
-/* x^a exp(-x)/gamma(a + 1). From a = 10 on, with w = 1/a and t = (x - a)/a, it is exp(a (log(x/a) -
-   t)
-   - w S(w^2)) sqrt(w/(2 pi)), S Stirling's series. For fewer, and far below a while gamma(a + 1) is
-   finite, it is by the power, which may overflow and is taken in two halves. */
+/* x^a exp(-x)/gamma(a + 1) for a <= 165: with t = a + 1 it is (x/t)^a exp(t - x)/(sqrt(t) F(1/t)),
+   F of gamma.h. The exponent may be large, so it has two parts. That t is rounded does no harm: the
+   exponent less log(gamma(t)) is flat in t. */
+static inline double ptgc_gamma_weight_few(double a, double x)
+{
+	const struct ptgc_wide log2 = {0.6931471805599453, 2.3190468138462996e-17};
+	if (x == 0)
+		return 0;
+	const double most = x > 2000 ? 2000 : x; /* from there on exp(-x) is 0 */
+	const int tiny = x < 1e-280;
+	const double u = tiny ? most * 1267650600228229401496703205376.0 : most; /* 2^100 */
+	const double t = a + 1;
+	const double q = u / t;
+	const struct ptgc_wide p = ptgc_two_product(q, t);
+	double n;
+	struct ptgc_wide l = ptgc_log_parts(q, &n);
+	l.low += ((u - p.high) - p.low) / u;
+	const struct ptgc_wide whole = {tiny ? n - 100 : n, 0}, power = {a, 0};
+	const struct ptgc_wide log_q = ptgc_wide_sum(ptgc_wide_product(whole, log2), l);
+	const struct ptgc_wide e =
+		ptgc_wide_sum(ptgc_wide_product(power, log_q), ptgc_two_sum(t, -most));
+	if (e.high < -800)
+		return 0;
+	return ptgc_exp_wide(e.high, e.low) / (sqrt(t) * ptgc_gamma_factor(1 / t));
+}
+
+/* The same. For large a near x, with w = 1/a and t = (x - a)/a, it is exp(a (log(x/a) - t) - w
+   S(w^2)) sqrt(w/(2 pi)), S Stirling's series. */
 static inline double ptgc_gamma_weight(double a, double x)
 {
 	const double t = (x - a) / a;
-	const int few = a < 10;
-	if (few || (t < -0.4 && a <= 165)) {
-		const double u = x > 2000 ? 2000 : x; /* from there on exp(-u) is 0 */
-		const double e = ptgc_exp(u * -0.5);
-		const double power = ptgc_pow(u, few ? a : a * 0.5);
-		return power * e / ptgc_gamma(a + 1) * e * (few ? 1 : power);
-	}
+	if (a < 10 || (t < -0.4 && a <= 165))
+		return ptgc_gamma_weight_few(a, x);
 	const double w = 1 / a, s = w * w;
 	const double c = ptgc_fit_stirling_p(s) / ptgc_fit_stirling_q(s);
 	const double l = fabs(t) < 0.4 ? ptgc_log1pmx_near(t) : ptgc_log(x / a) - t;
@@ -73,7 +92,7 @@ static inline double ptgc_gamma_weight(double a, double x)
 
 /* P or Q for large a around x = a: with r^2/2 = t - log(1 + t), of the sign of t, Q is erfc(r
    sqrt(a/2))/2 + weight (C(r) + D(r)/a); D also makes good for a factor of the weight. */
-static inline double ptgc_incomplete_gamma_large(double a, double x, int upper)
+static inline double ptgc_incomplete_gamma_large(double a, double x, double weight, int upper)
 {
 	const double t = (x - a) / a;
 	const double l = fabs(t) < 0.4 ? ptgc_log1pmx_near(t) : ptgc_log1p(t) - t;
@@ -84,7 +103,7 @@ static inline double ptgc_incomplete_gamma_large(double a, double x, int upper)
 		((-0.000893775720164609 * s + 0.0014109347442680777) * s + 0.003472222222222222) *
 			s -
 		0.02962962962962963;
-	const double rest = ptgc_gamma_weight(a, x) * (ptgc_fit_temme(s) + d / a);
+	const double rest = weight * (ptgc_fit_temme(s) + d / a);
 	return upper ? ptgc_erfc(z) * 0.5 + rest : ptgc_erfc(-z) * 0.5 - rest;
 }
 
@@ -130,6 +149,24 @@ static inline double ptgc_incomplete_gamma_small(double a, double x)
 	return -ptgc_expm1(e) - a * ptgc_exp(e) * rest;
 }
 
+/* P or Q for finite a > 0 and x >= 0, `weight` of a and x */
+static inline double ptgc_incomplete_gamma_of(double a, double x, double weight, int upper)
+{
+	if (a >= 1000000)
+		return ptgc_incomplete_gamma_large(a, x, weight, upper);
+	if (x < a + 1) {
+		const double p = weight * ptgc_incomplete_gamma_series(a, x);
+		return upper ? 1 - p : p;
+	}
+	const double q = weight * a * ptgc_incomplete_gamma_fraction(a, x);
+	return upper ? q : 1 - q;
+}
+
+static inline int ptgc_is_incomplete_gamma_small(double a, double x)
+{
+	return x <= 1.1 && a <= (x <= 0.5 ? -0.4 / ptgc_log(x) : x * 1.1);
+}
+
 static inline double ptgc_incomplete_gamma(double a, double x, int upper)
 {
 	if (!(a >= 0 && x >= 0) || (a == HUGE_VAL && x == HUGE_VAL) || (a == 0 && x == 0))
@@ -138,17 +175,9 @@ static inline double ptgc_incomplete_gamma(double a, double x, int upper)
 		return upper ? 0 : 1;
 	if (a == HUGE_VAL)
 		return upper ? 1 : 0;
-	if (a >= 1000000)
-		return ptgc_incomplete_gamma_large(a, x, upper);
-	if (upper && x <= 1.1 && a <= (x <= 0.5 ? -0.4 / ptgc_log(x) : x * 1.1))
+	if (upper && ptgc_is_incomplete_gamma_small(a, x))
 		return ptgc_incomplete_gamma_small(a, x);
-	const double weight = ptgc_gamma_weight(a, x);
-	if (x < a + 1) {
-		const double p = weight * ptgc_incomplete_gamma_series(a, x);
-		return upper ? 1 - p : p;
-	}
-	const double q = weight * a * ptgc_incomplete_gamma_fraction(a, x);
-	return upper ? q : 1 - q;
+	return ptgc_incomplete_gamma_of(a, x, ptgc_gamma_weight(a, x), upper);
 }
 
 static inline double ptgc_gammainc(double a, double x)
@@ -205,8 +234,11 @@ static inline double ptgc_incomplete_gamma_inverse(double a, double p, double q)
 	if (!(x > 1e-320))
 		return x;
 	for (int n = 0; n < 100; n++) {
-		const double y = ptgc_incomplete_gamma(a, x, !low);
-		const double g = sign * a * ptgc_gamma_weight(a, x) / y;
+		const double weight = ptgc_gamma_weight(a, x);
+		const double y = !low && ptgc_is_incomplete_gamma_small(a, x)
+					 ? ptgc_incomplete_gamma_small(a, x)
+					 : ptgc_incomplete_gamma_of(a, x, weight, !low);
+		const double g = sign * a * weight / y;
 		const double c = a - x - g;
 		const double s = ptgc_log(y / (low ? p : q)) / g;
 		const double bend = 1 - s * c * 0.5;
