@@ -51,7 +51,7 @@ static const struct onnx_op onnx_table[] = {
 	 #op,                                                                                      \
 	 1,                                                                                        \
 	 UINT8_MAX,                                                                                \
-	 IO({"a", "T", 0}, {"b", "T", 0}, {"c", "T", 0}),                                          \
+	 IO({"a", "T", 0}, {"b", "T", 0}, {"c", "T", 0}, {"d", "T", 0}),                           \
 	 IO({"y", "T", 0}),                                                                        \
 	 inputs,                                                                                   \
 	 1,                                                                                        \

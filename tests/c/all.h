@@ -10,6 +10,7 @@
 #include "exp.h"
 #include "gamma.h"
 #include "half.h"
+#include "hyp2f1.h"
 #include "incomplete.h"
 #include "ints.h"
 #include "libm.h"

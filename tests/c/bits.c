@@ -75,6 +75,15 @@ static uint64_t hash(uint64_t h)
 		for (int i = 1; i < MOST; i += 8)                                                  \
 			zf[i] = ptgc_##name##f(fabsf(xf[i]), fabsf(yf[i]), fabsf(xf[i]) / 32);     \
 	}
+#define SERIES4(name)                                                                              \
+	static void loop_##name(void)                                                              \
+	{                                                                                          \
+		for (int i = 1; i < MOST; i += 8)                                                  \
+			z[i] = ptgc_##name(x[i], y[i], fabs(x[i]) + 1, 1 - fabs(y[i]) / 8);        \
+		for (int i = 1; i < MOST; i += 8)                                                  \
+			zf[i] = ptgc_##name##f(xf[i], yf[i], fabsf(xf[i]) + 1,                     \
+					       1 - fabsf(yf[i]) / 8);                              \
+	}
 #include "functions.def"
 
 static const struct {
@@ -85,6 +94,7 @@ static const struct {
 #define TWO(name)     {#name, loop_##name},
 #define SERIES2(name) {#name, loop_##name},
 #define SERIES3(name) {#name, loop_##name},
+#define SERIES4(name) {#name, loop_##name},
 #include "functions.def"
 };
 

@@ -35,4 +35,15 @@
 	{                                                                                          \
 		return ptgc_##name##f(x, y, z);                                                    \
 	}
+#define SERIES4(name)                                                                              \
+	double test_##name(double x, double y, double z, double u);                                \
+	float test_##name##f(float x, float y, float z, float u);                                  \
+	double test_##name(double x, double y, double z, double u)                                 \
+	{                                                                                          \
+		return ptgc_##name(x, y, z, u);                                                    \
+	}                                                                                          \
+	float test_##name##f(float x, float y, float z, float u)                                   \
+	{                                                                                          \
+		return ptgc_##name##f(x, y, z, u);                                                 \
+	}
 #include "functions.def"
