@@ -329,6 +329,18 @@ void reduce_put(struct printer *p, const struct node *n)
 	close_loops(p, outer);
 }
 
+/* Fails where a line of x is empty and there is a result to find in it. Where there are as many
+ * results as elements in a line, both cannot be: compilers warn of `n < 1 && n > 0`. */
+static void need_elements(struct printer *p, const struct node *n, const char *len)
+{
+	const char *results = count_of(p, n->out[0]);
+
+	if (!strcmp(len, results))
+		return;
+	line(p, "if (%s < 1 && %s > 0)", in_parens(p, len), in_parens(p, results));
+	line(p, "\treturn %u;", failure(p, n, "there is no element"));
+}
+
 /* The first place of the greatest, or least, element; the last one if the node says so. NaN is none
  * of them, as ONNX Runtime has it. */
 void arg_put(struct printer *p, const struct node *n)
@@ -348,11 +360,8 @@ void arg_put(struct printer *p, const struct node *n)
 		if (gone[i]) {
 			axis = i;
 			ix[i] = "0";
-			if (!dim_ge(p->cx, x->type.dims[i], 1)) {
-				line(p, "if (%s < 1 && %s > 0)", in_parens(p, one[0]),
-				     in_parens(p, count_of(p, y)));
-				line(p, "\treturn %u;", failure(p, n, "there is no element"));
-			}
+			if (!dim_ge(p->cx, x->type.dims[i], 1))
+				need_elements(p, n, one[0]);
 		} else {
 			outer += open_loops(p, one, 1, used);
 			ix[i] = used[0];
@@ -451,7 +460,9 @@ void lp_normalization_put(struct printer *p, const struct node *n)
 	uint32_t outer = open_lines(p, x, axis, ix);
 	line(p, "%s %s = 0;", number_type(t), norm);
 	in_lanes(p, r, x, norm, len, ix, axis);
-	line(p, "%s = %s;", norm, finished(p, r, t, norm, "1"));
+	const char *root = finished(p, r, t, norm, "1");
+	if (root != norm)
+		line(p, "%s = %s;", norm, root);
 	uint32_t inner = open_loops(p, &len, 1, &ix[axis]);
 	put_number(p, y, ix,
 		   textf(p, "%s == 0 ? 0 : %s / %s", norm, in_parens(p, at(p, x, ix)), norm));

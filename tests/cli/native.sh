@@ -12,3 +12,5 @@ $PTGC -MD -MF model.d model.ptg -o model.c && sed "s|$PWD/||" model.d
 $PTGC --target=c -o - model.ptg >one.c && gcc $flags one.c -o one.o && echo one file
 echo 'graph g(x: float64[n, n]) -> (y) { y = onnx.Det(x) }' >refused.ptg
 $PTGC refused.ptg -o refused.c; echo "exit $?"; ls refused.* 
+echo 'graph g(x: float64[n]) -> (y) { y = Exp(Tan(x)) }' >own.ptg # functions of float are not read, and so not there
+$PTGC own.ptg -o own.c && grep -c '^PTGC_INLINE.* ptgc_\(exp\|tan\)(' own.c; grep '^PTGC_INLINE.* ptgc_\(exp\|tan\)f(' own.c || echo none of float
