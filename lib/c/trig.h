@@ -4,7 +4,8 @@
    multiplied by 192 bits of 2/pi that begin where the product is below 2^3 (Payne and Hanek).
    sin(r) = r + r^3 S(r^2), cos(r) = 1 - r^2/2 + r^4 C(r^2); k mod 4 says which and the sign.
    ptgc_sin_near() and its kin are for |x| < 1e6 alone; they have no branches, so that loops
-   vectorise. ptgc_sin() takes all numbers.
+   vectorise. ptgc_sin() takes all numbers. Those of float have no branches for any number: its
+   exponents are few.
    S, C: fit_c.py. Bounds: see the table in README.md. */
 #ifndef PTGC_C_TRIG_H
 #define PTGC_C_TRIG_H
@@ -171,6 +172,71 @@ PTGC_INLINE double ptgc_turn_tan(struct ptgc_turn t)
 	return q + (a_low - q * b_low) / b;
 }
 
+/* The turn by a float, without branches. x 2/pi mod 4, of which whole quarters are k: x is y 2^s, y
+   < 2^51, and 2/pi 2^s mod 4 is a + b + c + d; as s > 0 only where y is an integer, multiples of 4
+   of them make multiples of 4. x has 24 bits, a, b and c have 28, so products with them are exact,
+   and so are multiples of 4 taken off them. */
+PTGC_INLINE struct ptgc_turn ptgc_turn_of_float(float f)
+{
+	struct ptgc_turn t;
+	const double x = (double)f, size = fabs(x);
+	const double fours = 27021597764222976.0; /* 1.5 2^54, whose last bit is 4 */
+	const int t1 = size >= 2251799813685248.0, t2 = size >= 302231454903657293676544.0;
+	const int t3 = size >= 40564819207303340847894502572032.0; /* 2^51, 2^78, 2^105 */
+	const double scale = t3   ? 4.1359030627651384e-25
+			     : t2 ? 5.551115123125783e-17
+			     : t1 ? 7.450580596923828e-09
+				  : 1;
+	const double a = t3   ? 2.686094895005226
+			 : t2 ? 1.291000947356224
+			 : t1 ? 3.44705393910408
+			      : 0.6366197615861893;
+	const double b = t3   ? 9.716592697106563e-09
+			 : t2 ? 5.11180536788558e-09
+			 : t1 ? 9.618706608982563e-09
+			      : 1.0781392056902206e-08;
+	const double c = t3   ? 3.8444114184619897e-17
+			 : t2 ? 1.6883105992811252e-17
+			 : t1 ? 3.8085917889219375e-17
+			      : 1.6153797803925804e-17;
+	const double d = t3   ? 1.82651301692807e-25
+			 : t2 ? 7.963581943245444e-26
+			 : t1 ? 1.25788942519181e-25
+			      : 7.696704864039572e-26;
+	const double y = x * scale;
+	const double pa = y * a, pb = y * b;
+	const double qa = pa - ((pa + fours) - fours), qb = pb - ((pb + fours) - fours);
+	const double s = (qa + qb) + 6755399441055744.0;
+	const double k = s - 6755399441055744.0;
+	t.r = (((qa - k) + qb) + (y * c + y * d)) * 1.5707963267948966;
+	t.low = 0;
+	t.k = ptgc_bits(s);
+	return t;
+}
+
+/* sin(r) and cos(r), as many digits as floats need */
+PTGC_INLINE double ptgc_sin_of_part(double r)
+{
+	const double z = r * r;
+	return r * (1 + z * ptgc_fit_sin(z));
+}
+
+PTGC_INLINE double ptgc_cos_of_part(double r)
+{
+	const double z = r * r;
+	return (1 - 0.5 * z) + z * z * ptgc_fit_cos(z);
+}
+
+/* the sine of x plus `more` quarter turns */
+PTGC_INLINE float ptgc_sin_of_float(float x, uint64_t more)
+{
+	const struct ptgc_turn t = ptgc_turn_of_float(x);
+	const uint64_t k = t.k + more, odd = 0 - (k & 1);
+	const double sine = ptgc_sin_of_part(t.r), cosine = ptgc_cos_of_part(t.r);
+	const uint64_t y = (ptgc_bits(cosine) & odd) | (ptgc_bits(sine) & ~odd);
+	return (float)ptgc_from_bits(y ^ (k & 2) << 62);
+}
+
 PTGC_INLINE double ptgc_sin_near(double x)
 {
 	const double y = ptgc_turn_sin(ptgc_turn_near(x), 0);
@@ -211,17 +277,20 @@ PTGC_INLINE double ptgc_tan(double x)
 
 PTGC_INLINE float ptgc_sinf(float x)
 {
-	return (float)ptgc_sin((double)x);
+	return ptgc_sin_of_float(x, 0);
 }
 
 PTGC_INLINE float ptgc_cosf(float x)
 {
-	return (float)ptgc_cos((double)x);
+	return ptgc_sin_of_float(x, 1);
 }
 
 PTGC_INLINE float ptgc_tanf(float x)
 {
-	return (float)ptgc_tan((double)x);
+	const struct ptgc_turn t = ptgc_turn_of_float(x);
+	const int odd = (int)(t.k & 1);
+	const double sine = ptgc_sin_of_part(t.r), cosine = ptgc_cos_of_part(t.r);
+	return (float)((odd ? -cosine : sine) / (odd ? sine : cosine));
 }
 
 #endif
