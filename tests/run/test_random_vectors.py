@@ -1,6 +1,7 @@
 """Draws of vectors of different parameters, in NumPy's order on one stream: the numbers of NumPy's Generator, and the
 same generator left behind, where kinds of parameters that read other numbers of words follow one another."""
 import os
+import time
 
 import numpy as np
 import pytest
@@ -48,6 +49,8 @@ DRAWS = {
     "negative binomial": (
         "negative_binomial_rv", [mixed((0.01, 1), (1, 9), 1, (10, 100)), mixed((0.01, 0.1), (0.1, 1), 1)],
         np.random.Generator.negative_binomial, 0),
+    "small negative binomial": (
+        "negative_binomial_rv", [mixed((0.05, 0.9)), mixed((0.05, 0.9))], np.random.Generator.negative_binomial, 0),
     "geometric": ("geometric_rv", [mixed((1e-9, 0.3), (0.3, 0.4), (0.3, 1), 1)], np.random.Generator.geometric, 0),
 }  # fmt: skip
 
@@ -79,3 +82,27 @@ def test_draws_of_vectors(name, make):
         words, x = run(test_random_words.vector(r.bit_generator), *arguments)
         np.testing.assert_allclose(x, numpys(r, *arguments), rtol=off, atol=0)
         np.testing.assert_array_equal(words, test_random_words.vector(r.bit_generator))
+
+
+# op, what its parameters are, NumPy's draw: a comparison that is not sure of its last digits must not be met in many draws
+MANY = {
+    "negative_binomial_rv": ([(0.1, 0.9), (0.05, 0.9)], np.random.Generator.negative_binomial),
+    "poisson_rv": ([(0, 30)], np.random.Generator.poisson),
+}
+
+
+@pytest.mark.parametrize("op", MANY)
+def test_many_draws_are_not_made_one_by_one(op):
+    ranges, numpys = MANY[op]
+    g = np.random.default_rng(6)
+    run = on_onnx_runtime(text_of(op, [np.zeros(1)] * len(ranges)))
+    taken = []
+    for n in (2000, 40_000):
+        arguments = [g.uniform(*r, n) for r in ranges]
+        r = np.random.default_rng(7)
+        words = test_random_words.vector(r.bit_generator)
+        start = time.process_time()
+        _, x = run(words, *arguments)
+        taken.append(time.process_time() - start)
+        np.testing.assert_array_equal(x, numpys(r, *arguments))
+    assert taken[1] < 60 * taken[0]
