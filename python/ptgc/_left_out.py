@@ -13,7 +13,7 @@ from pytensor.graph.rewriting.basic import NodeRewriter, node_rewriter
 from pytensor.graph.rewriting.db import LocalGroupDB
 from pytensor.graph.traversal import graph_inputs
 from pytensor.scalar import basic as scalar
-from pytensor.scalar.math import Sigmoid
+from pytensor.scalar.math import Erfc, Sigmoid
 from pytensor.tensor.elemwise import DimShuffle, Elemwise
 from pytensor.tensor.math import Prod, Sum
 
@@ -309,6 +309,36 @@ WRONG = (
     Wrong(
         "local_mul_exp_to_exp_add", "pt.exp(x) * pt.exp(x)", np.array([-128], "int8"),
         "exp(x + x), 1: x + x is 0 in int8",
+        of_floats(scalar.Exp),
+    ),
+    Wrong(
+        "local_mul_pow_to_pow_add", "x**100 * x**100", np.array([2.0]),
+        "x ** (100 + 100), which is x ** -56: the exponents are of int8",
+        of_floats(scalar.Pow),
+    ),
+    Wrong(
+        "local_sigm_times_exp", "pt.exp(x) * pt.sigmoid(-x)", np.array([200], "uint8"),
+        "sigmoid(x), 1: -x is 56 in uint8",
+        of_floats(scalar.Exp | Sigmoid),
+    ),
+    Wrong(
+        "local_erf_neg_minus_one", "pt.erfc(-x) - 1", np.array([20], "uint8"),
+        "erf(x), 1: -x is 236 in uint8",
+        of_floats(Erfc | scalar.Neg),
+    ),
+    Wrong(
+        "local_log_erfc", "pt.log(pt.erfc(x))", np.array([100_000], "int32"),
+        "-x**2 - log(x) and more for large x: x**2 wraps in int32",
+        of_floats(Erfc),
+    ),
+    Wrong(
+        "local_abs_lift", "pt.abs(x * pt.constant(2.0, dtype='float64'))", np.array([-128], "int8"),
+        "abs(x) * 2, -256: abs(x) is -128 in int8",
+        of_floats(scalar.Mul | scalar.TrueDiv),
+    ),
+    Wrong(
+        "local_softmax_stabilize", "pt.exp(x) / pt.sum(pt.exp(x))", np.array([0, 800], "uint64"),
+        "softmax(x), of which PyTensor computes exp(x - max(x)), where the difference wraps",
         of_floats(scalar.Exp),
     ),
     Wrong(

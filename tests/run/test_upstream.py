@@ -34,7 +34,11 @@ def test_mode_is_right(wrong):
 
 @each
 def test_pytensor_is_wrong_still(wrong):
-    if np.array_equal(value(wrong, REWRITTEN), value(wrong, PYTHON), equal_nan=True):
+    try:
+        rewritten = value(wrong, REWRITTEN)
+    except OverflowError:  # its Python code refuses what wraps in C
+        return
+    if np.array_equal(rewritten, value(wrong, PYTHON), equal_nan=True):
         pytest.fail(f"PyTensor has mended {wrong.name}: take its row out of python/ptgc/_left_out.py and doc/upstream.md")
 
 
