@@ -33,13 +33,14 @@ struct value {
 	struct node *def;          /* whose result it is; NULL: a parameter or a constant */
 	const struct tensor *data; /* of a constant or a weight: see is_constant(); else NULL */
 	struct known *known;       /* the elements, as dims; NULL: not known. See known_of() */
-	/* PyTensor level, while it is lowered: the ONNX value that holds it; NULL: there is none
-	 * yet. An ONNX value that nodes of the open graph may read holds itself. */
-	struct value *lowered;
-	struct value *forward; /* ONNX level: what took its place; NULL: nothing. See resolve() */
-	struct span span;      /* of the text that it comes from */
-	uint32_t id : 30;      /* number in creation order, unique in the compilation */
-	uint32_t sign : 2;     /* ONNX level: enum sign of a computed value. See sign_of() */
+	/* what stands for it, see resolve() */
+	union {
+		struct value *lowered; /* PyTensor level: the ONNX value that holds it, or NULL */
+		struct value *forward; /* ONNX level: what took its place, or NULL */
+	};
+	struct span span;  /* of the text that it comes from */
+	uint32_t id : 30;  /* number in creation order, unique in the compilation */
+	uint32_t sign : 2; /* ONNX level: enum sign of a computed value. See sign_of() */
 	/* ONNX level: who uses it, see uses.h */
 	uint32_t uses : 30;           /* it has so many uses, or fewer */
 	uint32_t is_result : 1;       /* a block gives it back: it must stay */
@@ -52,13 +53,13 @@ enum sign {
 	SIGN_NON_NEGATIVE = 3,     /* none has its sign bit set, NaN apart */
 };
 struct node {
-	const struct op *op;        /* PyTensor level; &op_onnx for raw ONNX nodes */
+	const struct op *op;        /* PyTensor level; &op_onnx for raw and all ONNX nodes */
 	const struct onnx_op *onnx; /* ONNX level and raw nodes */
 	struct value **in;          /* NULL entries: omitted optional inputs */
 	struct value **out;
 	uint16_t nin, nout;
 	uint16_t nattrs;
-	bool dead;
+	bool dead;           /* it is left out: drop_unread() takes it from its block */
 	bool lenient : 1;    /* raw, from the library: the legaliser decides about dtypes */
 	bool by_hand : 1;    /* raw, of the user */
 	bool as_written : 1; /* raw, of the user: it stays as it is; see operator_of() */
@@ -165,7 +166,7 @@ static inline const struct tensor *constant_data(const struct value *v)
 	return is_constant(v) ? v->data : NULL;
 }
 
-/* What stands for v now */
+/* What stands for v now: of a typed value that was lowered, too */
 static inline struct value *resolve(struct value *v)
 {
 	while (v && v->forward)

@@ -83,8 +83,10 @@ struct shared {
 /* lower.c: from typed values to ONNX values, and what is said to the user on the way */
 lower_fn_t *lowering_of(struct build *b, const struct op *op); /* NULL: it has another body */
 bool lower_block(struct build *b, struct block *from);         /* nodes of `from` into b->block */
-bool lower_typed(struct build *b, struct node *n);   /* a typed node that is in no block */
-struct value *low(struct build *b, struct value *v); /* the ONNX value of a typed one */
+bool lower_typed(struct build *b, struct node *n); /* a typed node that is in no block */
+/* The ONNX value of a typed one. Fns and ops may be called with ONNX values: each stands for
+ * itself. */
+struct value *low(struct build *b, struct value *v);
 void lowered(struct build *b, struct node *n, uint32_t i, struct value *v); /* result i of n is v */
 bool is_variadic(struct ctx *cx,
 		 const struct op *op); /* the body is applied to all arguments, two at a time */
@@ -116,7 +118,8 @@ void scope_close(struct build *b, struct block *outer);
 struct block *block_new(struct build *b);
 struct value *block_param(struct build *b, struct block *to, struct type t);
 bool visible(struct build *b, const struct value *v); /* may a node that is added now read v? */
-/* The block whose node or parameter the ONNX value is; NULL: of no block yet, or a constant */
+/* The block that was open when the ONNX value was made, which nodes may read in it and, if it is a
+ * constant, everywhere; NULL: it is a typed value, or of no block yet */
 static inline struct block *defining_block(const struct build *b, const struct value *v)
 {
 	const struct shared *s = b->cse->shared;
@@ -135,12 +138,9 @@ struct build build_at(struct ctx *cx, struct block *k, struct node *after);
 /* Opens a graph that was lowered: nodes can be emitted into its blocks, or, where `instead` says
  * so, others in their place. What its nodes read is not counted: append_again() does it. */
 void build_reopen(struct build *b, struct ctx *cx, struct graph *g, instead_fn_t *instead);
-/* The ONNX value that stands for v after the rewrites, too; NULL: none is left, or v is a constant
- */
-struct value *lowered_value(struct value *v);
+/* The ONNX value of the open graph that stands for v, which is no constant; NULL: none is left */
+struct value *lowered_value(const struct build *b, struct value *v);
 struct value *const_weight(struct build *b, const struct tensor *t); /* shared with no other */
-/* Values hold and forward to nothing from now on. */
-void build_close(struct build *b, struct graph *g);
 
 /* node.c: nodes as they are asked for; attributes of the next node */
 void attr_int(struct build *b, const char *name, int64_t v);

@@ -313,7 +313,7 @@ static struct side side_of(struct build *b, dim d)
 	struct side s = {.d = d};
 
 	if (w.form == DIM_ATOM && w.kind == SOURCE_SIZE && w.source && !w.source->data) {
-		s.of = lowered_value(w.source);
+		s.of = lowered_value(b, w.source);
 		s.axis = w.at;
 	}
 	return s;
@@ -325,7 +325,7 @@ void sides_of(struct build *b, const struct check *c, struct side *x, struct sid
 	*y = side_of(b, c->b);
 	if (!c->param)
 		return;
-	x->of = lowered_value(c->param);
+	x->of = lowered_value(b, c->param);
 	x->axis = c->axis;
 	x->input = c->param;
 }
@@ -520,9 +520,10 @@ static void keep_sources(struct build *b, struct graph *g)
 		*vec_push(b->cx->scratch, &w.todo) = g->block->checks.at[i].b;
 	}
 	for (dim d; (d = next_atom(b, &w));) {
-		const struct value *source = dim_view_raw(b->cx, d).source;
-		if (source && source->lowered)
-			*vec_push(b->cx->arena, &g->kept) = source->lowered;
+		struct value *source = dim_view_raw(b->cx, d).source;
+		struct value *v = source && !source->data ? lowered_value(b, source) : NULL;
+		if (v)
+			*vec_push(b->cx->arena, &g->kept) = v;
 	}
 }
 
@@ -535,7 +536,7 @@ static bool is_of_core(struct build *b, dim d)
 	*vec_push(b->cx->scratch, &w.todo) = d;
 	for (dim a; (a = next_atom(b, &w));) {
 		struct value *v = dim_view_raw(b->cx, a).source;
-		if (v && !v->data && !lowered_value(v))
+		if (v && !v->data && !lowered_value(b, v))
 			return true;
 	}
 	return false;

@@ -3,7 +3,7 @@
  * attributes set by attr_*(). Out: typed ONNX values in b->block. What is known, or is a cheaper
  * node, comes in the place of the node (fold.c, algebra.c); one that was made before is not made
  * again (scopes.c); one that the target cannot run goes through the legaliser (missing_kernels.c).
- * Must hold: inputs are ONNX values that are visible in b->block (v->lowered == v).
+ * Must hold: inputs are ONNX values that are visible() in b->block.
  */
 #include <string.h>
 

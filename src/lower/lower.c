@@ -41,6 +41,8 @@ struct value *low(struct build *b, struct value *v)
 {
 	if (v->lowered)
 		return v->lowered;
+	if (defining_block(b, v))
+		return v;
 	if (v->data) {
 		bool own = v->name && v->data->name && !b->cse->shared->expanding;
 		v->lowered = own ? const_weight(b, v->data) : const_tensor(b, v->data);
@@ -737,6 +739,5 @@ struct graph *lower(struct ctx *cx, struct graph *g, const struct lowering *of_o
 	lower_results(&b, g, to);
 	lower_states(&b, g, to);
 	finish_checks(&b, to);
-	build_close(&b, to);
 	return cx->errors > before ? NULL : to;
 }

@@ -78,7 +78,6 @@ struct node *raw_node(struct build *b, const struct onnx_op *op, struct value **
 	for (uint32_t i = 0; i < nout; i++) {
 		n->out[i] = graph_value(b->cx, (struct type){0}, b->span);
 		n->out[i]->def = n;
-		n->out[i]->lowered = inserts(b) ? NULL : n->out[i];
 	}
 	if (b->nattrs) {
 		n->attrs = new_array(a, struct attr, b->nattrs);
@@ -154,7 +153,6 @@ struct value *dummy(struct build *b, struct type t)
 {
 	struct value *v = graph_value(b->cx, t, b->span);
 
-	v->lowered = v;
 	set_defining_block(b, v);
 	return v;
 }

@@ -72,7 +72,6 @@ struct value *block_param(struct build *b, struct block *to, struct type t)
 	struct value *v = graph_value(b->cx, t, b->span);
 	struct block *old = b->block;
 
-	v->lowered = v;
 	b->block = to;
 	set_defining_block(b, v);
 	b->block = old;
@@ -271,7 +270,7 @@ struct value *const_weight(struct build *b, const struct tensor *t)
 {
 	struct value *v = graph_constant(b->cx, t, b->span);
 
-	v->lowered = v;
+	set_defining_block(b, v);
 	constant_known(b, v);
 	return v;
 }
@@ -305,14 +304,29 @@ struct build build_at(struct ctx *cx, struct block *k, struct node *after)
 			      .after = after};
 }
 
-struct value *lowered_value(struct value *v)
+struct value *lowered_value(const struct build *b, struct value *v)
 {
-	v = resolve(v && v->lowered ? v->lowered : v);
-	return v && v->lowered == v ? v : NULL;
+	v = resolve(v);
+	return v && defining_block(b, v) ? v : NULL;
 }
 
-/* Calls f for every value of block k and of those in it, which are open meanwhile. */
-static void each_value(struct build *b, struct block *k, void (*f)(struct build *, struct value *))
+static void adopt(struct build *b, struct value *v)
+{
+	set_defining_block(b, v);
+	clear_uses(v);
+}
+
+static void adopt_constant(struct build *b, struct value *v)
+{
+	if (!v || !v->data || defining_block(b, v))
+		return;
+	adopt(b, v);
+	if (!is_weight(v))
+		shared_constant(b, v->data, v);
+}
+
+/* The values of block k and of those in it */
+static void adopt_all(struct build *b, struct block *k)
 {
 	struct block *outer = b->block;
 
@@ -320,27 +334,15 @@ static void each_value(struct build *b, struct block *k, void (*f)(struct build 
 		const struct node *n = w.at.node;
 		b->block = w.at.block;
 		for (uint32_t i = 0; w.event == WALK_ENTER && i < b->block->params.len; i++)
-			f(b, b->block->params.at[i]);
+			adopt(b, b->block->params.at[i]);
 		for (uint32_t i = 0; w.event == WALK_BEFORE && i < n->nin; i++)
-			if (n->in[i] && n->in[i]->data)
-				f(b, n->in[i]);
+			adopt_constant(b, n->in[i]);
 		for (uint32_t i = 0; w.event == WALK_BEFORE && i < n->nout; i++)
-			f(b, n->out[i]);
+			adopt(b, n->out[i]);
 		for (uint32_t i = 0; w.event == WALK_LEAVE && i < b->block->results.len; i++)
-			if (b->block->results.at[i]->data)
-				f(b, b->block->results.at[i]);
+			adopt_constant(b, b->block->results.at[i]);
 	}
 	b->block = outer;
-}
-
-static void adopt(struct build *b, struct value *v)
-{
-	if (v->data && !v->lowered && !is_weight(v))
-		shared_constant(b, v->data, v);
-	if (!v->data)
-		set_defining_block(b, v);
-	v->lowered = v;
-	clear_uses(v);
 }
 
 void build_reopen(struct build *b, struct ctx *cx, struct graph *g, instead_fn_t *instead)
@@ -350,21 +352,5 @@ void build_reopen(struct build *b, struct ctx *cx, struct graph *g, instead_fn_t
 	scope_open(b, g->block);
 	b->cse->shared = new (cx->arena, struct shared);
 	b->cse->shared->names = g->names;
-	each_value(b, g->block, adopt);
-}
-
-static void forget(struct build *b, struct value *v)
-{
-	(void)b;
-	v->lowered = v->forward = NULL;
-}
-
-void build_close(struct build *b, struct graph *g)
-{
-	each_value(b, g->block, forget);
-	for (uint32_t i = 0; i < g->states.len; i++)
-		if (g->states.at[i].init)
-			g->states.at[i].init->lowered = NULL;
-	for (uint32_t i = 0; i < g->kept.len; i++) /* what a check alone reads is in no block */
-		g->kept.at[i]->lowered = NULL;
+	adopt_all(b, g->block);
 }

@@ -109,6 +109,5 @@ bool replace_wrong_nodes(struct ctx *cx, struct graph *g)
 	for (uint32_t i = 0; i < g->states.len; i++)
 		if (g->states.at[i].next)
 			g->states.at[i].next = resolve(g->states.at[i].next);
-	build_close(&b, g);
 	return true;
 }

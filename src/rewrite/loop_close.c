@@ -257,7 +257,6 @@ static struct value *stacked(struct loop_exit *c, const struct value *v)
 		memcpy(t.dims + 1, v->type.dims, v->type.rank * sizeof(dim));
 	struct value *to = graph_value(cx, t, v->span);
 	to->def = c->f->loop;
-	to->lowered = to;
 	return to;
 }
 

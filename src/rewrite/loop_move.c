@@ -73,7 +73,9 @@ void leave(struct loop_pass *m, struct insertion_point was)
 
 static bool is_pending(struct loop_pass *m, const struct value *v)
 {
-	return !v->data && !v->lowered && row_of(m, v);
+	const struct row *r = v->data ? NULL : row_of(m, v);
+
+	return r && r->pending;
 }
 
 /* Does v come from outside of the block of f? */
@@ -173,6 +175,7 @@ struct value *materialise(struct loop_pass *m, struct value *v)
 		return resolve(v);
 	struct loop_scope *f = r->body;
 	struct insertion_point was = enter(m, f);
+	r->pending = false;
 	if (f->scan) {
 		to = block_param(b, f->block, v->type);
 		f->block->params.len--; /* it comes behind the states */
@@ -187,7 +190,6 @@ struct value *materialise(struct loop_pass *m, struct value *v)
 			value_info(m, to)->kept = true;
 	} else if (r->node && is_cheap_inside(m, r)) {
 		materialise_inputs(m, r->node);
-		v->lowered = v;
 		append_again(b, r->node);
 		to = resolve(v);
 	} else {
@@ -214,8 +216,7 @@ static void make_row(struct loop_pass *m, struct loop_scope *f, struct node *n, 
 {
 	struct value *v = n->out[0];
 
-	v->lowered = NULL;
-	set_row(m, v, (struct row){.body = f, .all = all, .node = n});
+	set_row(m, v, (struct row){.body = f, .all = all, .node = n, .pending = true});
 	*vec_push(m->cx->scratch, &f->pending) = v;
 }
 
@@ -570,8 +571,8 @@ static void rebuild_loop(struct loop_pass *m, struct loop_scope *outer, struct n
 	scope_open(&m->b, f->block);
 	f->scope = m->b.cse;
 	if (f->scan || (f->counted && flag_is_on(m->cx, FLAG_BATCH))) {
-		set_row(m, f->iteration, (struct row){.body = f, .counts = true});
-		f->iteration->lowered = f->scan ? NULL : f->iteration;
+		set_row(m, f->iteration,
+			(struct row){.body = f, .counts = true, .pending = f->scan});
 	}
 	rebuild_nodes(m, f);
 	close_loop(m, f, was);
@@ -600,5 +601,4 @@ void loop_move(struct ctx *cx, struct graph *g)
 	for (uint32_t i = 0; i < g->states.len; i++)
 		if (g->states.at[i].next)
 			g->states.at[i].next = resolve(g->states.at[i].next);
-	build_close(&m.b, g);
 }

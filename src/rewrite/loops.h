@@ -11,6 +11,7 @@ struct row {
 	struct value *all;       /* stacked; NULL: not made yet, it counts steps from `first` on */
 	int64_t first;
 	bool counts;       /* it is the number of the step, from 0, plus `first` */
+	bool pending;      /* no node of the body makes it yet */
 	struct node *node; /* the node of the body that computes it; NULL: a parameter */
 };
 /* A block that is being built */

@@ -61,7 +61,7 @@ static void find_order(struct placing *p)
 			note_order(p, k->params.at[i]);
 		for (uint32_t i = 0; i < k->checks.len; i++)
 			if (k->checks.at[i].cond && !k->checks.at[i].cond->data)
-				k->checks.at[i].cond = lowered_value(k->checks.at[i].cond);
+				k->checks.at[i].cond = lowered_value(p->b, k->checks.at[i].cond);
 	}
 }
 
@@ -80,9 +80,11 @@ static struct block *home_of(struct placing *p, const struct check *c, uint32_t 
 		struct value *v = dim_view_raw(p->cx, d).source;
 		if (!v || v->data || (v->lowered && v->lowered->data))
 			continue;
-		v = lowered_value(v);
+		v = lowered_value(p->b, v);
 		if (!v || !(home = defining_block(p->b, v)))
 			return NULL;
+		if (v->data)
+			continue;
 		if (v->id >= p->nvalues) /* made for a check of inputs, in place of an equal node */
 			continue;
 		k = home->depth > k->depth ? home : k;
@@ -260,7 +262,7 @@ static void place_on_computed(struct placing *p, struct block *k)
 
 	for (uint32_t i = 0; i < k->checks.len; i++) {
 		struct check c = k->checks.at[i];
-		struct value *v = c.param ? lowered_value(c.param) : NULL;
+		struct value *v = c.param ? lowered_value(p->b, c.param) : NULL;
 		struct sides s = {{0}, {0}};
 		struct side x, y;
 		if (!v || v->def || !v->type.rank || home_of(p, &c, &order) != k ||
@@ -405,19 +407,20 @@ static bool find_carrier(struct placing *p, const struct block *k, struct carrie
 }
 
 /* The condition of a check that has one: constants are in no block. */
-static struct value *condition_of(const struct check *c)
+static struct value *condition_of(struct placing *p, const struct check *c)
 {
-	return c->cond->data ? c->cond : lowered_value(c->cond);
+	return c->cond->data ? c->cond : lowered_value(p->b, c->cond);
 }
 
 /* The conditions of check i of block k and of later ones that say the same, as "sigma > 0" of two
  * normal distributions does: one node fails for all of them. These are `done`. */
-static uint32_t take_conditions(const struct block *k, uint32_t i, bool *done, struct value **conds)
+static uint32_t take_conditions(struct placing *p, const struct block *k, uint32_t i, bool *done,
+				struct value **conds)
 {
 	uint32_t n = 0;
 
 	for (uint32_t j = i; j < k->checks.len && j - i < MAX_LOOK; j++) {
-		struct value *cond = condition_of(&k->checks.at[j]);
+		struct value *cond = condition_of(p, &k->checks.at[j]);
 		bool again = false;
 		if (done[j] || strcmp(k->checks.at[j].message, k->checks.at[i].message))
 			continue;
@@ -445,7 +448,7 @@ static struct value *place_on(struct placing *p, struct block *k, struct value *
 		if (done[i])
 			continue;
 		p->b->span = c->span;
-		uint32_t n = take_conditions(k, i, done, conds);
+		uint32_t n = take_conditions(p, k, i, done, conds);
 		v = fail_unless(p->b, v, conds, n, c->message);
 	}
 	return v;
@@ -479,7 +482,7 @@ static void place_on_results(struct placing *p, struct block *k, const struct ca
 	}
 	for (uint32_t i = 0; i < k->results.len; i++) {
 		struct value *v = copied(k->results.at[i]);
-		if (v->id >= p->nvalues && !v->name && v != k->results.at[i] &&
+		if (!v->data && v->id >= p->nvalues && !v->name && v != k->results.at[i] &&
 		    defining_block(p->b, v) == k)
 			replace_result(p, k, i, v);
 	}
@@ -563,6 +566,5 @@ bool place_checks(struct ctx *cx, struct graph *g, instead_fn_t *instead)
 		struct checking *w = &p.broadcasts.at[i];
 		labelled(&b, w->node->out[0], what_must_hold(&b, &w->sides));
 	}
-	build_close(&b, g);
 	return true;
 }
