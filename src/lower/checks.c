@@ -552,11 +552,11 @@ void finish_checks(struct build *b, struct graph *g)
 		struct check *c = &k->checks.at[i];
 		if (!c->cond && ((c->param && !may_differ(b, c)) || sides_decided(b, c)))
 			continue;
-		if (b->target == PTGC_C && !c->cond && (is_of_core(b, c->a) || is_of_core(b, c->b)))
-			continue;
 		if (!c->cond) {
 			loosen_sources(b, c->a);
 			loosen_sources(b, c->b);
+			if (is_of_core(b, c->a) || is_of_core(b, c->b))
+				continue;
 		}
 		k->checks.at[kept++] = *c;
 	}
