@@ -95,10 +95,8 @@ static bool adds_at(struct loop_exit *c, const struct node *n)
 {
 	if (!is_onnx(n, ONNX_ScatterND) || !is_outer(c->m, c->f, n->in[1]))
 		return false;
-	for (uint32_t i = 0; i < n->nattrs; i++)
-		if (!strcmp(n->attrs[i].name, "reduction"))
-			return n->attrs[i].u.s.len == 3 && !memcmp(n->attrs[i].u.s.s, "add", 3);
-	return false;
+	const struct attr *a = find_attr(n, "reduction");
+	return a && a->u.s.len == 3 && !memcmp(a->u.s.s, "add", 3);
 }
 
 static bool is_own_sum(struct loop_exit *c, const struct value *v)
@@ -313,11 +311,7 @@ static void set_results(struct loop_exit *c)
 	if (!f->scan)
 		return;
 	loop->onnx = onnx_find(ONNX_Scan, m->cx->opt.opset);
-	loop->attrs = new_array(a, struct attr, 2);
-	loop->nattrs = 2;
-	loop->attrs[0] = (struct attr){.name = "body", .kind = AT_GRAPH, .u.block = body};
-	loop->attrs[1] =
-		(struct attr){.name = "num_scan_inputs", .kind = AT_INT, .u.i = loop->nin - states};
+	set_int(m->cx, loop, "num_scan_inputs", loop->nin - states); /* beside "body" */
 }
 
 /* The results of a loop that runs as long as it likes stay. */

@@ -242,13 +242,10 @@ static bool reads_row(struct loop_pass *m, struct loop_scope *f, struct node *n)
 	struct build *b = &m->b;
 	struct value *of = n->in[0], *all = of;
 	const struct row *r = row_of(m, n->in[1]);
-	int64_t axis = 0;
+	const struct attr *axis = find_attr(n, "axis");
 
-	for (uint32_t i = 0; i < n->nattrs; i++)
-		if (!strcmp(n->attrs[i].name, "axis"))
-			axis = n->attrs[i].u.i;
-	if (axis || !of->type.rank || !r || r->body != f || !r->counts || r->first < 0 ||
-	    !is_outer(m, f, of) || is_pending(m, of))
+	if ((axis && axis->u.i) || !of->type.rank || !r || r->body != f || !r->counts ||
+	    r->first < 0 || !is_outer(m, f, of) || is_pending(m, of))
 		return false;
 	dim length = of->type.dims[0], last = dim_add(m->cx, f->trips, dim_const(m->cx, r->first));
 	if (!dim_ge(m->cx, dim_sub(m->cx, length, last), 0))
