@@ -141,9 +141,9 @@ static bool lower_wide_fourier(struct build *b, struct node *k, const struct wid
 	struct value *x = wide_of(w, k->in[0]), *length = wide_of(w, k->in[1]), *in[3];
 	uint32_t batch = w->batch;
 	struct node copy = *k;
-	struct value r = *k->out[0];
+	const struct type *r = &k->out[0]->type;
 	int64_t axis = 0;
-	dim *d = new_dims(b->cx, batch + r.type.rank);
+	dim *d = new_dims(b->cx, batch + r->rank);
 
 	if (!x) {
 		x = low(b, k->in[0]);
@@ -161,18 +161,18 @@ static bool lower_wide_fourier(struct build *b, struct node *k, const struct wid
 		length = same_for_all(b, reshape(b, cast(b, length, DT_INT64), flat, 1));
 	}
 	const_int_at(b, low(b, k->in[2]), 0, &axis);
-	axis += axis < 0 ? r.type.rank - 1 : 0;
-	memcpy(d, x->type.dims, (batch + r.type.rank - 1u) * sizeof(dim));
-	d[batch + axis] = r.type.dims[axis];
+	axis += axis < 0 ? r->rank - 1 : 0;
+	memcpy(d, x->type.dims, (batch + r->rank - 1u) * sizeof(dim));
+	d[batch + axis] = r->dims[axis];
+	struct type whole = type_of((enum dtype)r->dtype, batch + r->rank, d);
+	struct value *to = graph_value(b->cx, whole, b->span);
 	if (!dim_available(b, d[batch + axis]))
-		d[batch + axis] = dim_fresh(b->cx, SOURCE_SIZE, &r, (uint32_t)(batch + axis));
-	d[batch + r.type.rank - 1u] = dim_const(b->cx, 2);
+		d[batch + axis] = dim_fresh(b->cx, SOURCE_SIZE, to, (uint32_t)(batch + axis));
+	d[batch + r->rank - 1u] = dim_const(b->cx, 2);
 	in[0] = held_by(b, x, x->type, b->span);
 	in[1] = held_by(b, length, length->type, b->span);
 	in[2] = const_int(b, axis + batch);
 	in[2] = held_by(b, in[2], in[2]->type, b->span);
-	struct value *to = graph_value(b->cx, type_of(DT_FLOAT64, batch + r.type.rank, d), b->span);
-	to->type.dtype = r.type.dtype;
 	copy.in = in;
 	copy.out = &to;
 	if (!lower_typed(b, &copy))
