@@ -101,7 +101,11 @@ dim scalar_dim(struct ctx *cx, struct value *v)
 bool sh_broadcast(struct ctx *cx, struct node *n)
 {
 	uint32_t rank = max_rank(n->in, n->nin);
-	if (rank == n->in[0]->type.rank && n->nin == 1)
+	bool same = true; /* many arrays of one graph share their dims */
+
+	for (uint32_t i = 0; i < n->nin; i++)
+		same &= n->in[i]->type.rank == rank && n->in[i]->type.dims == n->in[0]->type.dims;
+	if (same)
 		return set_dims(n, rank, n->in[0]->type.dims);
 	dim *d = new_dims(cx, rank);
 	return broadcast_dims(cx, n, n->in, n->nin, d, rank) && set_dims(n, rank, d);
