@@ -480,13 +480,14 @@ bool misplaced_arguments(struct elab *e, const struct op *op, uint32_t at, const
 {
 	const struct anode *nodes = e->file->nodes.at, *n = &nodes[at];
 	const struct op_sig *sig = op_sig(e->cx, op);
-	uint32_t nargs = n->n - n->nprops, *kids = new_array(e->cx->scratch, uint32_t, n->n + 1);
-	const struct anode **a = new_array(e->cx->scratch, const struct anode *, nargs + 1);
+	uint32_t nargs = n->n - n->nprops;
 	const char *why = "", *instead = NULL;
 
 	bool takes = op == &op_table[OP_Join] || op == &op_table[OP_Cast];
 	if (e->frame->library || (nargs >= sig->min && nargs <= sig->max && nargs != 1 && !takes))
 		return false;
+	uint32_t *kids = new_array(e->cx->scratch, uint32_t, n->n + 1);
+	const struct anode **a = new_array(e->cx->scratch, const struct anode *, nargs + 1);
 	elab_children(e, at, kids);
 	for (uint32_t i = 0; i < nargs; i++)
 		a[i] = &nodes[kids[n->nprops + i]];

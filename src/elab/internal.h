@@ -17,15 +17,15 @@ struct binding {
 	struct binding *prev;   /* the next older binding of the scope */
 	struct scope *scope;
 	struct span span;
-	uint8_t kind; /* value namespace: enum cv_kind */
-	bool used, is_rest;
-	bool weak;      /* CV_VALUE: see struct cv */
-	bool open;      /* dim namespace: a ?n of the header, which equations may set */
-	bool result;    /* it is a result of the graph */
-	bool unread;    /* an input of the graph whose name no expression has used yet */
 	uint32_t state; /* the number of the state, from 1; 0: it is no state */
-	bool missing;   /* the name has no definition, which was reported */
-	bool later;     /* a const that was not evaluated yet */
+	uint8_t kind;   /* value namespace: enum cv_kind */
+	bool used : 1, is_rest : 1;
+	bool weak : 1;    /* CV_VALUE: see struct cv */
+	bool open : 1;    /* dim namespace: a ?n of the header, which equations may set */
+	bool result : 1;  /* it is a result of the graph */
+	bool unread : 1;  /* an input of the graph whose name no expression has used yet */
+	bool missing : 1; /* the name has no definition, which was reported */
+	bool later : 1;   /* a const that was not evaluated yet */
 	union {
 		struct value *v; /* CV_VALUE */
 		struct cv *cv;   /* the other kinds: see binding_cv() */
