@@ -14,6 +14,8 @@
 #define MAX_FORMULA 24   /* nodes on the longest way through a formula; its walk may recurse */
 #define MAX_NESTED  64   /* loops of one nest */
 #define PLACE       "\1" /* around the number of a buffer in the body, which has no such byte else */
+#define PIECE       "\2" /* alone on a line: the lines behind it, up to PIECE_END, are a piece */
+#define PIECE_END   "\3"
 
 enum where {
 	UNSEEN,
@@ -121,13 +123,23 @@ static inline struct held *held(const struct printer *p, const struct value *v)
 	return &p->of[v->id];
 }
 
+/* Is c a character of a name or of a number? */
+static inline bool is_word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_';
+}
+
 /* text.c */
 const char *textf(struct printer *p, const char *fmt, ...) PRINTF(2, 3);
 void line(struct printer *p, const char *fmt, ...) PRINTF(2, 3);
+uint32_t count_lines(const char *s);
 const char *in_parens(struct printer *p, const char *s);
 void add_quoted(struct strbuf *to, const char *s);        /* as the inside of a literal */
 const char *in_comment(struct printer *p, const char *s); /* as the inside of a comment */
 bool has_word(struct printer *p, const struct words *w, const char *word, size_t len);
+uint32_t word_number(struct printer *p, const struct words *w, const char *word,
+		     size_t len); /* UINT32_MAX: it is not there */
 void add_word(struct printer *p, struct words *w, const char *word, size_t len);
 const char *fresh(struct printer *p, const char *base); /* a name that nothing has */
 const char *mangled(struct printer *p, const char *name);
@@ -232,6 +244,12 @@ void keep_growth(struct printer *p, struct growth *g); /* what is next is comput
 void next_growth(struct printer *p, struct growth *g); /* and takes its place */
 void forget_lengths_of_steps(struct printer *p, const struct growth *g);
 void give_stacks(struct printer *p, struct growth *g);
+
+/* outline.c */
+/* The body, without marks of pieces; a long one calls functions, which are added to `functions`. */
+const char *loops_as_functions(struct printer *p, const struct interface *f, const char *body,
+			       struct strbuf *functions);
+bool is_piece_mark(const char *s); /* the line at s */
 
 /* print.c */
 void print_block(struct printer *p, const struct block *b);

@@ -7,7 +7,7 @@
 
 #include "c/ops.h"
 
-#define LONG_FUNCTION 5000 /* lines of run() */
+#define LONG_CODE 5000 /* lines of run() and of its loops that are functions */
 
 #define D(id) (1u << DT_##id)
 const struct c_op c_ops[ONNX_COUNT] = {
@@ -341,12 +341,6 @@ static void put_output(struct printer *p, const struct field *o)
 
 /* --- the texts --- */
 
-static bool is_word(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '_';
-}
-
 /* Is the line at s, a place in text, a line of the .ptg text? */
 static bool is_in_comment(const char *text, const char *s)
 {
@@ -576,21 +570,34 @@ static void print_messages(struct printer *p, struct strbuf *to)
 		  p->model);
 }
 
-/* gcc takes minutes for the passes that it has at -O3 alone where a function is that long, and gcc
- * 12 may fail in one of them. */
-static bool is_long(const char *code)
+static void ask_for_less(struct strbuf *to)
 {
-	uint32_t lines = 0;
+	sb_str(to, "/* what follows is long: -DPTGC_O3 leaves it at -O3 */\n"
+		   "#if defined __GNUC__ && !defined __clang__ && !defined PTGC_O3\n"
+		   "#pragma GCC optimize(\"O1\")\n"
+		   "#endif\n");
+}
 
-	for (const char *s = code; (s = strchr(s, '\n')) != NULL; s++)
-		lines++;
-	return lines > LONG_FUNCTION;
+/* gcc takes minutes for the passes that it has at -O3 alone where the code is that long, and gcc 12
+ * may fail in one of them. A run() whose loops are functions has little left that gets faster. */
+static void print_code(struct strbuf *to, const char *loops, const char *code)
+{
+	bool all = count_lines(loops) + count_lines(code) > LONG_CODE;
+
+	if (all)
+		ask_for_less(to);
+	sb_str(to, loops);
+	if (*loops && !all)
+		ask_for_less(to);
+	sb_str(to, code);
 }
 
 static void print_file(struct printer *p, const struct interface *f, const char *checks,
 		       struct strbuf *to, const struct strbuf *header)
 {
+	struct strbuf loops = {.arena = p->cx->arena};
 	const char *body = without_unread(p, p->out.s ? p->out.s : "");
+	body = loops_as_functions(p, f, body, &loops);
 	const char *start = textf(p, "%s%s", checks, placed(p, body));
 	struct strbuf run = {.arena = p->cx->arena};
 
@@ -639,15 +646,10 @@ static void print_file(struct printer *p, const struct interface *f, const char 
 	if (*checks)
 		sb_str(to, "#define PTGC_MOST (INT64_MAX / 64) /* elements of an array */\n");
 	sb_str(to, "\n");
-	functions(p, code, to);
+	functions(p, textf(p, "%s%s", loops.s ? loops.s : "", code), to);
 	if (p->data.s)
 		sb_printf(to, "%s\n", p->data.s);
-	if (is_long(code))
-		sb_str(to, "/* a long function: -DPTGC_O3 leaves it at -O3 */\n"
-			   "#if defined __GNUC__ && !defined __clang__ && !defined PTGC_O3\n"
-			   "#pragma GCC optimize(\"O1\")\n"
-			   "#endif\n");
-	sb_str(to, code);
+	print_code(to, loops.s ? loops.s : "", code);
 	print_messages(p, to);
 }
 

@@ -32,6 +32,15 @@ void line(struct printer *p, const char *fmt, ...)
 	sb_str(&p->out, "\n");
 }
 
+uint32_t count_lines(const char *s)
+{
+	uint32_t n = 0;
+
+	for (; (s = strchr(s, '\n')) != NULL; s++)
+		n++;
+	return n;
+}
+
 void cannot(struct printer *p, const struct node *n, const char *fmt, ...)
 {
 	struct strbuf why = {.arena = p->cx->arena};
@@ -43,12 +52,6 @@ void cannot(struct printer *p, const struct node *n, const char *fmt, ...)
 	error(p->cx, n ? n->span : (struct span){0, 0}, E_UNSUPPORTED, "%s%s: the target c %s",
 	      n ? "ONNX " : "", n ? n->onnx->name : "the graph", why.s);
 	stop(p->cx);
-}
-
-static bool is_word(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '_';
 }
 
 static bool is_control(char c)
@@ -186,8 +189,7 @@ static uint32_t hash_of(const struct sym *s)
 	return (uint32_t)((uintptr_t)s >> 4) * 2654435761u;
 }
 
-/* Its number; UINT32_MAX: it is not there */
-static uint32_t find_word(struct printer *p, const struct words *w, const char *word, size_t len)
+uint32_t word_number(struct printer *p, const struct words *w, const char *word, size_t len)
 {
 	const struct sym *s = intern(p->cx, word, len);
 	struct probe probe = {.hash = hash_of(s)};
@@ -200,7 +202,7 @@ static uint32_t find_word(struct printer *p, const struct words *w, const char *
 
 bool has_word(struct printer *p, const struct words *w, const char *word, size_t len)
 {
-	return find_word(p, w, word, len) != UINT32_MAX;
+	return word_number(p, w, word, len) != UINT32_MAX;
 }
 
 void add_word(struct printer *p, struct words *w, const char *word, size_t len)
@@ -237,7 +239,7 @@ const char *fresh(struct printer *p, const char *base)
 {
 	const char *name = mangled(p, base);
 
-	uint32_t first = find_word(p, &p->taken, name, strlen(name));
+	uint32_t first = word_number(p, &p->taken, name, strlen(name));
 	const char *all = name;
 
 	while (p->last.len < p->taken.at.len)
