@@ -85,9 +85,9 @@ native() { # models as C beside ONNX Runtime; lengths, indices and sizes at thei
 	echo "$p passed, $f failed"
 }
 
-compilers() { # the same C by each compiler, with the same bits, and under the address sanitizer
+compilers() { # the same C by each compiler and on aarch64, with the same bits, and under the address sanitizer
 	p=0 f=0
-	for way in gcc clang g++ address; do add_up "$PYTHON" tests/c/same.py --by "$way"; done
+	for way in gcc clang g++ address aarch64; do add_up "$PYTHON" tests/c/same.py --by "$way"; done
 	echo "$p passed, $f failed"
 }
 

@@ -23,6 +23,7 @@ BY = {  # compiler and language by the name that --by of same.py takes
     "gcc": ("gcc", "-std=c99"), "clang": ("clang", "-std=c99"), "g++": ("g++", "-std=c++11", "-xc++"),
     "address": ("gcc", "-std=c99"),
 }
+EMULATED = {"aarch64": ("aarch64-linux-gnu-gcc", "qemu-aarch64")}  # compiler and emulator of another machine
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
 CANARY = 0xA5
 FIELD = re.compile(r"\t(const )?(\w+) (\*?)(\w+);(?: /\* (\w+)\[(.*?)\](?:; .*)? \*/)?")
@@ -194,6 +195,38 @@ class Native:
                 assert (results[name][n:] == CANARY).all(), f"written behind {name}"
                 v = results[name][:n].view(memory).reshape(shape)
             out[name] = v
+        return out
+
+
+class Emulated:
+    """A model as a program of another machine: called as its twin, a Native, is"""
+
+    def __init__(self, twin, code, folder, machine):
+        compiler, self.emulator = EMULATED[machine]
+        self.inputs, self.outputs = ([f for f in fields if f[4]] for fields in (twin.inputs, twin.outputs))
+        source = Path(folder) / f"{hashlib.sha1(code.encode()).hexdigest()[:16]}.c"
+        source.write_text(code)
+        self.program = source.with_suffix(f".{machine}")
+        flags = ("-O1", *PROMISED[1:]) if code.count("\n") > LONG else PROMISED  # as mode="NATIVE" chooses
+        r = subprocess.run([compiler, "-std=c99", *flags, "-static", f"-DNAME={twin.name}", "-o", self.program, source,
+                            TOP / "tests/c/emulated.c", "-lm"], capture_output=True, text=True)
+        if r.returncode:
+            raise AssertionError(r.stderr[:3000])
+
+    def __call__(self, arrays, lengths=None):
+        """lengths: the program finds them itself"""
+        given = b"".join(np.array(arrays[f[0]].shape, np.int64).tobytes() + arrays[f[0]].tobytes() for f in self.inputs)
+        r = subprocess.run([self.emulator, self.program], input=given, capture_output=True)
+        if r.returncode == 1:
+            raise Failed(r.stderr.decode())
+        assert r.returncode == 0, f"{self.emulator}: {r.returncode} {r.stderr[:300]}"
+        out, at = {}, 0
+        for name, _, _, _, dtype, dims in self.outputs:
+            shape = np.frombuffer(r.stdout, np.int64, len(dims), at)
+            at += shape.nbytes
+            d = np.dtype({"bool": np.bool_}.get(dtype, dtype))
+            out[name] = np.frombuffer(r.stdout, d, int(np.prod(shape)), at).reshape(shape)
+            at += out[name].nbytes
         return out
 
 

@@ -3,7 +3,8 @@
     same.py [-v] [--list] [--by WAY] [NAME...]     only files with NAME in their path; --list: what has no C, and why
 
 --by gcc, clang or g++: compiled by it with the flags that the C names, and the bits are those of gcc; address: under the
-address sanitizer too. Else with -O1, under the undefined sanitizer.
+address sanitizer too; aarch64: compiled for that machine and run by an emulator, too, and the bits are those of this
+machine. Else with -O1, under the undefined sanitizer.
 """
 
 import argparse
@@ -18,7 +19,9 @@ from pathlib import Path
 
 import numpy as np
 import onnxruntime as ort
-from native import ADDRESS, BY, PROMISED, PTGC, TOP, Failed, Native, Refused, compiled, environment, to_c
+from native import (
+    ADDRESS, BY, EMULATED, PROMISED, PTGC, TOP, Emulated, Failed, Native, Refused, compiled, environment, to_c,
+)
 
 warnings.filterwarnings("ignore")
 np.seterr(all="ignore")
@@ -91,12 +94,13 @@ def differ(got, want):
 
 
 def models(code, folder, by):
-    """The model; and, if it is of another compiler than gcc, that of gcc, whose bits it must give"""
+    """The model, and one that must give the same bits: that of gcc, if it is of another compiler, or of another machine"""
     if by == "address":
         Native.SLACK = 0  # the sanitizer sees what is written behind
         return Native(code, compiled(code, ADDRESS, folder, by)), None
-    if not by:
-        return Native(code, compiled(code, folder=folder)), None
+    if by not in BY:
+        model = Native(code, compiled(code, folder=folder))
+        return model, Emulated(model, code, folder, by) if by else None
     made = [Native(code, compiled(code, PROMISED, folder, way)) for way in dict.fromkeys((by, "gcc"))]
     return made[0], made[1] if len(made) > 1 else None
 
@@ -104,7 +108,7 @@ def models(code, folder, by):
 def compare(path, folder, by=None):
     """(what happened, details)"""
     try:
-        code = to_c(path, "--math=exact")
+        code = to_c(path, "--math=exact", *(["-fentry"] if by in EMULATED else []))
     except Refused as e:
         return "refused", str(e).split("\n")[0]
     made = subprocess.run([PTGC, "--strip", "--math=exact", "-o", "-", str(path)], capture_output=True)
@@ -150,17 +154,17 @@ def outcome(model, arrays, lengths):
         return e
 
 
-def other_bits(got, gcc):
-    """How results are not those of gcc, but for sign and payload of NaN"""
-    if not isinstance(got, dict) or not isinstance(gcc, dict):
-        if str(got) != str(gcc):
-            yield f"{got}, compiled by gcc {gcc}"
+def other_bits(got, twin):
+    """How results are not those of the twin, but for sign and payload of NaN"""
+    if not isinstance(got, dict) or not isinstance(twin, dict):
+        if str(got) != str(twin):
+            yield f"{got}, its twin {twin}"
         return
     for name, a in got.items():
-        b = gcc[name]
+        b = twin[name]
         bits = [np.where(np.isnan(x), np.nan, x).astype(x.dtype) if x.dtype.kind == "f" else x for x in (a, b)]
         if a.shape != b.shape or bits[0].tobytes() != bits[1].tobytes():
-            yield f"{name}: other bits than by gcc: {a.ravel()[:9]}, {b.ravel()[:9]}"
+            yield f"{name}: other bits than those of its twin: {a.ravel()[:9]}, {b.ravel()[:9]}"
 
 
 def differences(model, got, want, names):
@@ -193,7 +197,7 @@ def main():
     args.add_argument("names", nargs="*")
     args.add_argument("-v", action="store_true")
     args.add_argument("--list", action="store_true")
-    args.add_argument("--by", choices=BY)
+    args.add_argument("--by", choices=[*BY, *EMULATED])
     args.add_argument("--one", nargs=2)
     a = args.parse_args()
     if a.one:
