@@ -98,9 +98,11 @@ def models(code, folder, by):
     if by == "address":
         Native.SLACK = 0  # the sanitizer sees what is written behind
         return Native(code, compiled(code, ADDRESS, folder, by)), None
-    if by not in BY:
-        model = Native(code, compiled(code, folder=folder))
-        return model, Emulated(model, code, folder, by) if by else None
+    if not by:
+        return Native(code, compiled(code, folder=folder)), None
+    if by in EMULATED:
+        model = Native(code, compiled(code, ("-O1", *PROMISED[1:]), folder))
+        return model, Emulated(model, code, folder, by)
     made = [Native(code, compiled(code, PROMISED, folder, way)) for way in dict.fromkeys((by, "gcc"))]
     return made[0], made[1] if len(made) > 1 else None
 
