@@ -15,6 +15,9 @@ from test_special import ulps
 from truth import betainc, betaincinv, gammainccinv, gammaincinv, ive, kve, ndtri_exp, owens_t
 from opsets import SOME_OPSETS
 
+from ptgc._lib import compile_text
+from ptgc.native import load_model
+
 inf, nan = np.inf, np.nan
 
 
@@ -107,13 +110,18 @@ def test_accuracy(op):
         np.testing.assert_allclose(got, wide, rtol=2e-7, atol=1e-38)
 
 
+def as_c(text, *args):
+    return load_model(compile_text(text, code=True, model_name="model", flags=["fentry"]).model).run(*args)[0]
+
+
+@pytest.mark.parametrize("run", [ptg.run, as_c])
 @pytest.mark.parametrize("op", FUNCTIONS)
-def test_edges(op):
+def test_edges(op, run):
     f = FUNCTIONS[op]
     args = np.array([c for c in itertools.product(*f.edges) if not f.skip(*c)], float).T
     with np.errstate(all="ignore"):
         want = f.scipy(*args)
-    got = ptg.run(graph(op, "float64"), *args)
+    got = run(graph(op, "float64"), *args)
     bad = ~np.isclose(got, want, rtol=f.rtol, atol=1e-300, equal_nan=True)
     assert not bad.any(), [(op, *args[:, i].tolist(), got[i], want[i]) for i in np.flatnonzero(bad)[:10]]
 
