@@ -31,7 +31,7 @@ from ptgc._ops import is_generator
 
 # The classes whose draws NumPy takes so: of PyTensor, then of PyMC
 ONE_PASS = {
-    "BernoulliRV", "BetaRV", "BinomialRV", "CauchyRV", "ExponentialRV", "GammaRV", "GeometricRV", "GumbelRV",
+    "BernoulliRV", "BetaRV", "BinomialRV", "CategoricalRV", "CauchyRV", "ExponentialRV", "GammaRV", "GeometricRV", "GumbelRV",
     "HalfCauchyRV", "HalfNormalRV", "HyperGeometricRV", "InvGammaRV", "LaplaceRV", "LogNormalRV", "LogisticRV",
     "NegBinomialRV", "NormalRV", "ParetoRV", "PoissonRV", "StudentTRV", "TriangularRV", "TruncExponentialRV",
     "UniformRV", "VonMisesRV", "WaldRV", "WeibullRV",
@@ -51,6 +51,25 @@ class PointByPoint(Exception):
 def is_one_pass(node: Apply) -> bool:
     op = node.op
     return isinstance(op, RandomVariable) and op.ndim_supp == 0 and type(op).__name__ in ONE_PASS
+
+
+def parts_in_one_pass(node: Apply) -> bool:
+    """Is the node a graph of draws, as of a mixture, and is each of them one pass of a generator of its own?"""
+    if not isinstance(node.op, OpFromGraph) or not any(map(is_generator, node.inputs)):
+        return False
+    inner = node.op.fgraph
+    drawing = [n for n in inner.apply_nodes if any(map(is_generator, n.inputs))]
+    own = all(len(inner.clients[v]) == 1 for v in inner.inputs if is_generator(v))
+    return own and all(map(is_one_pass, drawing)) and not any(map(needs_points, inner.apply_nodes))
+
+
+def with_parts(graphs: list[Variable]) -> list[Variable]:
+    """Copies of the graphs, where the draws that a node consists of take its place."""
+    whole = FunctionGraph(outputs=clone_replace(graphs), clone=False)
+    for node in whole.toposort():
+        if parts_in_one_pass(node):
+            whole.replace_all(zip(node.outputs, node.op.fgraph.bind(node.inputs)), import_missing=True)
+    return list(whole.outputs)
 
 
 def name_of_draw(node: Apply, generators: dict[Variable, Variable]) -> str:
@@ -98,14 +117,14 @@ class Drawn:
         rng, size, *_ = node.inputs
         out = node.outputs[1]
         old = node.op.dist_params(node)
-        params = self.of_all(old)
+        params, ranks = self.of_all(old), node.op.ndims_params
         wide = [
-            p.dimshuffle(0, *["x"] * (out.ndim - o.ndim), *range(1, p.ndim)) if p.ndim > o.ndim else p
-            for o, p in zip(old, params)
+            p.dimshuffle(0, *["x"] * (out.ndim + rank - o.ndim), *range(1, p.ndim)) if p.ndim > o.ndim else p
+            for o, p, rank in zip(old, params, ranks)
         ]
         given = not isinstance(size.type, NoneTypeT)
         if given or all(a is b for a, b in zip(wide, old)):
-            one = size if given else compute_batch_shape(old, ndims_params=[0] * len(old))
+            one = size if given else compute_batch_shape(old, ndims_params=ranks)
             [all_of] = self.of_all([one])
             if all_of.ndim > 1:
                 [all_of] = self.of_all(lengths_alone([one]))
@@ -155,8 +174,19 @@ def one_pass(
     is left of it}. None: all is computed for one point after the other."""
     leaves = {v: v.type(v.name) for v in points}
     copied = clone_replace([*outputs, *updates.values()], leaves)
-    outputs, updates = copied[: len(outputs)], dict(zip(updates, copied[len(outputs) :]))
     points = {leaves[v]: x for v, x in points.items()}
+    for graphs in with_parts(copied), copied:
+        named = dict(zip(updates, graphs[len(outputs) :]))
+        if found := drawn_at_once(graphs[: len(outputs)], named, points, generators, count):
+            return found
+    return None
+
+
+def drawn_at_once(
+    outputs: list[Variable], updates: dict[Variable, Variable], points: dict[Variable, Variable],
+    generators: dict[Variable, Variable], count: Variable,
+) -> tuple[list[Variable], list[Variable], list[str]] | None:  # fmt: skip
+    """As of ``one_pass``, of graphs that are its own."""
     drawn = Drawn(dict(points), count, generators)
     try:
         for node in io_toposort(list(points), [*outputs, *updates.values()]):

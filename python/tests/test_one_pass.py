@@ -16,6 +16,7 @@ CASES = {
     "BernoulliRV": (basic.bernoulli, lambda x: [x / (1 + x)]),
     "BetaRV": (basic.beta, lambda x: [x, 2 / x]),
     "BinomialRV": (basic.binomial, lambda x: [40, x / (1 + x)]),
+    "CategoricalRV": (basic.categorical, lambda x: [pt.stack([x, 2 * x, 3 - x], axis=-1) / (3 + 2 * x)[..., None]]),
     "CauchyRV": (basic.cauchy, lambda x: [x, 2 * x]),
     "ExponentialRV": (basic.exponential, lambda x: [x]),
     "GammaRV": (basic._gamma, lambda x: [x, 2 * x]),

@@ -202,13 +202,20 @@ DRAWS = {
     "negative binomial": (
         lambda x, n: pm.NegativeBinomial("y", mu=pm.Gamma("g", 3, 1) * x, alpha=2, observed=np.ones(n)), True),
     "zero inflated": (
-        lambda x, n: pm.ZeroInflatedPoisson("y", psi=0.7, mu=pm.Gamma("g", 3, 1) * x, observed=np.ones(n)), False),
+        lambda x, n: pm.ZeroInflatedPoisson("y", psi=0.7, mu=pm.Gamma("g", 3, 1) * x, observed=np.ones(n)), True),
+    "zero inflated counts": (
+        lambda x, n: pm.ZeroInflatedNegativeBinomial(
+            "y", pm.Beta("p", 2, 2), mu=pm.Gamma("g", 3, 1) * x, alpha=2, observed=np.ones(n)), True),
     "mixture": (
         lambda x, n: pm.NormalMixture("y", [0.3, 0.7], mu=[0, pm.Normal("g", 3, 1)], sigma=1, observed=np.ones(n)),
-        False),
+        True),
+    "mixture of others": (
+        lambda x, n: pm.Mixture(
+            "y", pt.stack([(p := pm.Beta("p", 2, 2)) / 3, 1 - p / 3]),
+            [pm.Normal.dist(pm.Normal("g", 3, 1) * x), pm.StudentT.dist(4, x)], observed=np.ones(n)), True),
     "categories": (
         lambda x, n: pm.Categorical("y", logit_p=pm.Normal("g", 0, 1, shape=3) * x[:, None], observed=np.ones(n, int)),
-        False),
+        True),
     "truncated": (
         lambda x, n: pm.TruncatedNormal("y", pm.Normal("g", 0, 1) * x, 1, lower=-1, observed=np.ones(n)), True),
     "censored": (
@@ -216,10 +223,10 @@ DRAWS = {
     "censored mixture": (
         lambda x, n: pm.Censored(
             "y", pm.NormalMixture.dist([0.3, 0.7], mu=[0, pm.Normal("g", 3, 1)], sigma=1, shape=n), -1, 2, observed=np.ones(n)),
-        False),
+        True),
     "ordered": (
-        lambda x, n: pm.OrderedLogistic("y", eta=pm.Normal("g", 0, 1) * x, cutpoints=[-1, 0, 1], observed=np.ones(n, int)), False),
-    "hurdle": (lambda x, n: pm.HurdleGamma("y", 0.7, pm.Gamma("g", 3, 1) * x, 1, observed=np.ones(n)), False),
+        lambda x, n: pm.OrderedLogistic("y", eta=pm.Normal("g", 0, 1) * x, cutpoints=[-1, 0, 1], observed=np.ones(n, int)), True),
+    "hurdle": (lambda x, n: pm.HurdleGamma("y", 0.7, pm.Gamma("g", 3, 1) * x, 1, observed=np.ones(n)), True),
     "hurdle of counts": (lambda x, n: pm.HurdlePoisson("y", 0.7, pm.Gamma("g", 3, 1) * x, observed=np.ones(n, int)), False),
     "vectors": (lambda x, n: pm.MvNormal("y", pm.Normal("g", 0, 1) * x, np.eye(n), observed=np.ones(n)), False),
     "random walk": (
