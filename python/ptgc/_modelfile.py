@@ -154,8 +154,14 @@ def from_file(compiled: _lib.Compiled, text: str, session_options: Any = None, p
     return kind(
         compiled.model, "", [v.name for v in session.get_inputs()],
         [v.name for v in session.get_outputs() if v.name not in states],
-        least_runtime=compiled.least_runtime, dims=found["dims"], data_names=found["data"], point=found["point"],
-        coords=read_coords(found["coords"], found.get("coord_dtypes", {})), path=compiled.path, kept=session,
-        target={"float32": found.get("float32", False)},
-        **{k: found[k] for k in kind.MORE if k in found},
+        least_runtime=compiled.least_runtime, path=compiled.path, kept=session, **read_parts(kind, found),
     )  # fmt: skip
+
+
+def read_parts(kind: type[OfModel], found: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of ``OfModel`` that the metadata of a file or a library say."""
+    return {
+        "dims": found["dims"], "data_names": found["data"], "point": found["point"],
+        "coords": read_coords(found["coords"], found.get("coord_dtypes", {})),
+        "target": {"float32": found.get("float32", False)}, **{k: found[k] for k in kind.MORE if k in found},
+    }  # fmt: skip

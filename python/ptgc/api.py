@@ -19,6 +19,7 @@ from ptgc.runtime import (
     run_session,
     seen_as,
 )
+from ptgc.sampling import NativeSampler
 
 
 def is_path(source, *ends: str) -> bool:
@@ -116,8 +117,9 @@ def load(
     """Makes .ptg text, or the .ptg file or ONNX model at a path, callable on ONNX Runtime.
 
     A file that was made from a PyMC model becomes the ``Sampler``, ``Density`` or ``Predictor`` that it was. A
-    shared library of ``export_c``, ``name.so``, becomes a ``NativeFunction``; loading it runs the code in it. The
-    options are those of ``compile``. A model from a ``.onnx`` file takes none of them, as it is compiled already.
+    shared library of ``export_c``, ``name.so``, becomes a ``NativeFunction``; loading it runs the code in it. That of
+    ``export_nuts`` has a method ``sample`` as well. The options are those of ``compile``. A model from a ``.onnx``
+    file takes none of them, as it is compiled already.
     """
     if is_path(source, ".onnx"):
         if options:
@@ -132,7 +134,10 @@ def load(
             raise TypeError(f"{source} is compiled already: it takes no option {min(given)!r}")
         if not Path(source).exists():
             raise FileNotFoundError(f"no such file: {source}")
-        return NativeLibrary(os.fspath(source))
+        library = NativeLibrary(os.fspath(source))
+        if library.metadata.get(_modelfile.KEY, {}).get("kind") != "nuts":
+            return library
+        return NativeSampler(os.fspath(source))
     options.setdefault("external_name", "weights")
     options.setdefault("target", installed_target())
     return Model(compile_source(source, **options), session_options, providers)

@@ -1,8 +1,10 @@
 """Samplers inside of one ONNX model: the posterior of a PyMC model, drawn by NUTS on any runtime."""
 
+import json
 import math
 import os
 import sys
+import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +27,7 @@ from pytensor.tensor.random.op import RandomVariable
 from ptgc._batch import vectorized, without_named_dims
 from ptgc._data import Data, Which, data_option
 from ptgc._inference import Seen, doubts, free_variables, inference_data, seen_by
-from ptgc._modelfile import OfModel, described, options_of
+from ptgc._modelfile import KEY, OfModel, described, options_of, read_parts
 from ptgc._nuts_ops import (
     ALL_STEPS,
     HIDDEN,
@@ -54,6 +56,7 @@ from ptgc.export import (
     write_exported,
 )
 from ptgc.linker import rewritten
+from ptgc.native import NativeLibrary
 from ptgc.runtime import arguments
 
 __all__ = ["Sampler", "compile_nuts", "export_nuts", "nuts_graph"]
@@ -429,13 +432,7 @@ class Sampler(OfModel):
 
     def drawn(self, seed, chains, options, data, progressbar, checkpoint, checks=True, level=2):
         """As of ``sample``. checks: whether it warns of doubtful draws. level: of the warnings' caller."""
-        if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
-            raise ValueError(f"seed must be an integer from 0 to 2**63 - 1, not {seed!r}")
-        named: dict[str, Any] = {self.own("seed"): np.array(seed, "int64"), **(data or {})}
-        if self.own("chains") in self.inputs:
-            named[self.own("chains")] = np.array(4 if chains is None else chains, "int64")
-        elif chains is not None:
-            raise ValueError("the number of chains was chosen when the model was compiled: chains=None leaves it open")
+        named = self.named_arguments(seed, chains, data)
         feed = arguments(self.inputs, (), {**self.left_out((), named), **named})
         session = self.own_session() if options is None else self.session(options)
         outputs = [name for name in self.outputs if name not in self.settings.get("diagnostics", ())]
@@ -454,7 +451,17 @@ class Sampler(OfModel):
             warn_of_stop(run, drawn, saved, level)
         return self.described(results, feed, run, checks, level + 1)
 
-    def described(self, results, feed, run: Run, checks: bool, level: int):
+    def named_arguments(self, seed, chains, data) -> dict[str, Any]:
+        if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
+            raise ValueError(f"seed must be an integer from 0 to 2**63 - 1, not {seed!r}")
+        named: dict[str, Any] = {self.own("seed"): np.array(seed, "int64"), **(data or {})}
+        if self.own("chains") in self.inputs:
+            named[self.own("chains")] = np.array(4 if chains is None else chains, "int64")
+        elif chains is not None:
+            raise ValueError("the number of chains was chosen when the model was compiled: chains=None leaves it open")
+        return named
+
+    def described(self, results, feed, run: "Run | OneCall", checks: bool, level: int):
         groups = Seen(dict(self.groups), dict(self.written)).groups(feed)
         predictions, results = parted(results, self.predicted)
         stats, variables = parted(results, {self.own(name): name for name in STATS_OF_STEPS})
@@ -534,18 +541,30 @@ def compiled_sampler(
     data: Data, chains, var_names, of_graph: dict[str, Any], options: dict[str, Any], predict: Sequence[str] = (),
     diagnostics: bool | None = None, keep_tuning: bool = False,
 ) -> Sampler:  # fmt: skip
-    model, start = data.model, start_of(data)
+    start = start_of(data)
     predicted = Predicted(data, predict) if predict else None
     judged = bool(predict) if diagnostics is None else diagnostics
     graph = graph_of_sampler(data, start, chains, var_names, of_graph, True, predicted, judged, keep_tuning)
+    settings = {**of_graph, "chains": chains, "keep_tuning": keep_tuning}
+    seen, parts = described_sampler(data, start, graph, settings, predict, predicted)
+    if predicted:
+        options["dynamic_dims"] = {**predicted.lengths(), **(options.get("dynamic_dims") or {})}
+    options = usual_options() | options_of(Sampler, data, graph.inputs, parts, options)
+    exported = make_exported(graph.inputs, graph.outputs, options, states=graph.states)
+    return Sampler.of(exported, parts, written=seen.written, terms=terms_of(data, start))
+
+
+def described_sampler(
+    data: Data, start: Start, graph: SamplerGraph, settings: dict[str, Any], predict: Sequence[str], predicted: Predicted | None
+) -> tuple[Seen, dict[str, Any]]:
+    """What the model was fitted to, and the fields of ``Sampler`` for a graph."""
     shapes = [[n if isinstance(n, int) else None for n in shape] for shape in start.shapes]
     seen = seen_by(data)
     parts = described(
-        data, graph.inputs, graph.outputs, dict(zip((v.name for v in model.value_vars), shapes)),
+        data, graph.inputs, graph.outputs, dict(zip((v.name for v in data.model.value_vars), shapes)),
         {*flat(seen.inputs), *flat(seen.written), *predict},
     )  # fmt: skip
-    settings = {**of_graph, "chains": chains, "diagnostics": graph.diagnostics, "keep_tuning": keep_tuning}
-    settings["renamed"] = graph.renamed
+    settings = {**settings, "diagnostics": graph.diagnostics, "renamed": graph.renamed}
     parts |= {"settings": settings, "groups": seen.inputs, "predicted": {}}
     made_by = sys.modules[type(data.source).__module__.partition(".")[0]]
     parts["versions"] = {"modeling_interface": "PyMC", "modeling_interface_version": getattr(made_by, "__version__", "")}
@@ -553,10 +572,7 @@ def compiled_sampler(
         parts["data"] |= predicted.values()
         parts["data_names"] = [*parts["data_names"], *predicted.values()]
         parts["predicted"] = predicted.meaning()
-        options["dynamic_dims"] = {**predicted.lengths(), **(options.get("dynamic_dims") or {})}
-    options = usual_options() | options_of(Sampler, data, graph.inputs, parts, options)
-    exported = make_exported(graph.inputs, graph.outputs, options, states=graph.states)
-    return Sampler.of(exported, parts, written=seen.written, terms=terms_of(data, start))
+    return seen, parts
 
 
 @takes_options_of(compile_nuts)
@@ -576,5 +592,39 @@ def export_nuts(model: Any, file: str | os.PathLike, **options: Any) -> Exported
     chains, var_names = of_graph.pop("chains"), of_graph.pop("var_names")
     predicted = Predicted(data, predict) if predict else None
     judged = bool(predict) if judged is None else judged
-    graph = graph_of_sampler(data, start_of(data), chains, var_names, of_graph, False, predicted, judged)
+    start = start_of(data)
+    graph = graph_of_sampler(data, start, chains, var_names, of_graph, False, predicted, judged)
+    if path.suffix == ".so":
+        settings = {**of_graph, "chains": chains, "keep_tuning": False}
+        _, parts = described_sampler(data, start, graph, settings, predict, predicted)
+        shown = options_of(Sampler, data, graph.inputs, parts, {})["metadata"]
+        options["metadata"] = {KEY: json.loads(shown[KEY]), **(options.get("metadata") or {})}
     return export_c(graph.inputs, graph.outputs, file, **{"model_name": path.stem, **options})
+
+
+@dataclass
+class OneCall:
+    """As ``Run``: of a sampler whose one call gives all draws."""
+
+    seconds: float
+    kept_tuning: int = 0
+
+
+class NativeSampler(NativeLibrary):
+    """The shared library of ``export_nuts``, as ``ptgc.load`` gives it. One call gives all draws: there is no progress
+    and no checkpoint."""
+
+    def sampler(self) -> Sampler:
+        """What the metadata say."""
+        return Sampler(b"", "", self.inputs, self.outputs, **read_parts(Sampler, self.metadata[KEY]))
+
+    def sample(self, seed: int, chains: int | None = None, data: Mapping[str, Any] | None = None):
+        """The draws for this seed as ArviZ's InferenceData, as of ``Sampler.sample``. data: {name: array}, all of them."""
+        of = self.sampler()
+        feed = arguments(self.inputs, (), of.named_arguments(seed, chains, data))
+        begin = time.perf_counter()
+        results = dict(zip(self.outputs, self(*(feed[name] for name in self.inputs)), strict=True))
+        run = OneCall(time.perf_counter() - begin)
+        for name in of.settings["diagnostics"]:
+            del results[name]
+        return of.described(results, feed, run, True, level=3)

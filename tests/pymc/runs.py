@@ -160,6 +160,14 @@ def a_sampler_in_c():
             if name.endswith("_rhat"):  # of distances from the median, of which two are equal but for rounding
                 continue
             np.testing.assert_allclose(got, want[name], rtol=1e-7, atol=1e-12, err_msg=name)
+        drawn, _ = quiet(native.sample, 5)
+        same, _ = quiet(onnx.sample, 5)
+        assert set(drawn.children) == {"posterior", "sample_stats"}  # observed values are no inputs here
+        for group in "posterior", "sample_stats":
+            assert drawn[group].attrs.keys() == same[group].attrs.keys()
+            for name, v in drawn[group].items():
+                assert v.dims == same[group][name].dims, name
+                np.testing.assert_allclose(v, same[group][name], rtol=1e-7, atol=1e-12, err_msg=name)
 
 
 PREDICT = r"""
@@ -210,7 +218,11 @@ def predictions_in_c():
     with tempfile.TemporaryDirectory() as folder:
         made = ptgc.export_nuts(line(), f"{folder}/line.so", **options)
         assert made.inputs == ["seed", "dose", "seen", "dose_new"]
-        whole = dict(zip(made.outputs, ptgc.load(f"{folder}/line.so")(np.int64(1), *given)))
+        library = ptgc.load(f"{folder}/line.so")
+        whole = dict(zip(made.outputs, library(np.int64(1), *given)))
+        drawn, _ = quiet(library.sample, 1, data=dict(zip(made.inputs[1:], given)))
+        np.testing.assert_array_equal(drawn.predictions["y"], whole["y_new"])
+        np.testing.assert_array_equal(drawn.observed_data["y"], given[1])
         ptgc.export_nuts(line(), f"{folder}/line.c", **options)
         (Path(folder) / "main.c").write_text(PREDICT)
         flags = ["-O1", "-ffp-contract=off", "-fno-strict-aliasing"]
