@@ -30,7 +30,9 @@ REFUSED = {
     "progressbar_theme": "the progress is a line of text",
 }
 MUST_BE = {
-    "return_inferencedata": (True, "the result is ArviZ's InferenceData"),
+    "return_inferencedata": (
+        True, "the result is ArviZ's InferenceData. {name: v.values for name, v in idata.posterior.items()} are the arrays "
+        "[chain, draw, ...]"),
 }
 INITS = {"auto": None, "jitter+adapt_diag": None, "adapt_diag": 0.0}  # the jitter that each stands for
 
@@ -122,7 +124,11 @@ def with_initvals(model: Any, initvals: Mapping[Any, Any] | None) -> Any:
     if not initvals:
         return model
     if not isinstance(initvals, Mapping):
-        raise TypeError("initvals is one mapping {variable: value}: all chains start around the same point")
+        raise TypeError(
+            "initvals is one mapping {variable: value}: all chains of a call start around the same point. A call with chains=1, "
+            "initvals and a random_seed of its own gives a chain with another start; xarray.concat(posteriors, 'chain') joins "
+            "their posteriors"
+        )
     free = {v.name: v for v in model.free_RVs}
     new = dict(model.rvs_to_initial_values)
     for key, value in initvals.items():

@@ -292,8 +292,8 @@ def one_call():
         assert 0.5 < float(near.posterior["tau"][0, 0]) / start < 2
     for words, named in (
         (["cores", "1 at least"], {"cores": 0}), (["blas_cores"], {"blas_cores": 2}), (["step", "NUTS"], {"step": None}), (["did you mean 'tune'"], {"tunes": 4}),
-        (["return_inferencedata"], {"return_inferencedata": False}),
-        (["random_seed"], {"random_seed": [1, 2]}), (["initvals"], {"initvals": [{}]}),
+        (["return_inferencedata", "idata.posterior.items()"], {"return_inferencedata": False}),
+        (["random_seed"], {"random_seed": [1, 2]}), (["initvals", "chains=1"], {"initvals": [{}]}),
     ):  # fmt: skip
         refused(TypeError, words, ptgc.sample, model, **named)
     refused(ValueError, ["init"], ptgc.sample, model, init="advi")
