@@ -39,6 +39,12 @@ def is_float(node) -> bool:
     return node.outputs[0].type.dtype.startswith("float")
 
 
+def without_dimshuffles(v):
+    while v.owner and isinstance(v.owner.op, DimShuffle):
+        v = v.owner.inputs[0]
+    return v
+
+
 def is_integer(v) -> bool:
     return v.type.dtype.startswith(("int", "uint"))
 
@@ -139,7 +145,7 @@ def of_floats(operations):
     def holds(node) -> bool:
         level = node.outputs
         for _ in range(4):
-            nodes = [v.owner for v in level if v.owner and isinstance(v.owner.op, Elemwise | DimShuffle)]
+            nodes = [at for v in level if (at := without_dimshuffles(v).owner) and isinstance(at.op, Elemwise)]
             if any(is_elementwise(at, operations) and any(map(is_integer, at.inputs)) for at in nodes):
                 return False
             level = [v for at in nodes for v in at.inputs]
