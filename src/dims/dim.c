@@ -129,6 +129,14 @@ dim dim_name(struct ctx *cx, struct sym *name)
 	return make_base(cx->dims, name, (struct range){0, NO_HIGH});
 }
 
+void dim_call(struct ctx *cx, dim d, struct sym *name)
+{
+	struct form *f = form_of(cx->dims, dim_find(cx, d));
+
+	if (f->kind == K_BASE && !f->name)
+		f->name = name;
+}
+
 dim dim_fresh(struct ctx *cx, enum dim_source_kind kind, struct value *v, uint32_t at)
 {
 	dim d = make_base(cx->dims, NULL, (struct range){NO_LOW, NO_HIGH});

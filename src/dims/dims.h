@@ -25,6 +25,9 @@ enum dim_source_kind {
 void dims_init(struct ctx *cx); /* once a compilation, before all others */
 dim dim_const(struct ctx *cx, int64_t v);
 dim dim_name(struct ctx *cx, struct sym *name); /* a fresh atom of that name at each call */
+/* The text calls the unknown d so. A size that has a name, or that is computed from others, keeps
+ * what it is called. */
+void dim_call(struct ctx *cx, dim d, struct sym *name);
 /* The header of the graph says at s that the name is any size: no equation may pin it. */
 void dim_promise(struct ctx *cx, dim name, struct span s);
 /* A new unknown ('?'), which the model computes: the size of axis `at` of v, or its element `at`.

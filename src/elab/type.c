@@ -344,6 +344,8 @@ static bool match_axis(struct elab *e, struct match *m, uint32_t kid, uint32_t a
 		if (!may_name(e, m, k->u.sym, axis))
 			return false;
 		bind_dim(e, k->u.sym, is, k->span);
+		if (e->frame->fn->is_graph)
+			dim_call(e->cx, is, k->u.sym);
 		return true;
 	}
 	if (m->rule == MATCH_PROVES && !all_sizes_defined(e, m, child_expr(e, kid)))
