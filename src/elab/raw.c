@@ -320,6 +320,23 @@ static bool takes_strings(const struct onnx_op *op, uint32_t i)
 	return false;
 }
 
+/* Reports that the operator takes no strings as input i, if a later opset lets it. */
+static bool report_strings(struct elab *e, const struct onnx_op *op, uint32_t i, struct span s)
+{
+	int opset = e->cx->opt.opset;
+
+	for (int later = opset + 1; op->id && later <= MAX_OPSET; later++) {
+		const struct onnx_op *o = onnx_find(op->id, later);
+		if (!o || !takes_strings(o, i))
+			continue;
+		elab_error(e, s, E_UNSUPPORTED,
+			   "onnx.%s takes strings from opset %d on; this is opset %d", op->name,
+			   later, opset);
+		return true;
+	}
+	return false;
+}
+
 static bool raw_inputs(struct elab *e, struct node *n, bool schema, struct cv *args, uint32_t nargs,
 		       struct span s)
 {
@@ -352,6 +369,8 @@ static bool raw_inputs(struct elab *e, struct node *n, bool schema, struct cv *a
 			n->in[i] = string_constant(e, &args[i], args[i].span);
 			continue;
 		}
+		if (is_strings(&args[i]) && report_strings(e, op, i, args[i].span))
+			return false;
 		bool size = args[i].kind == CV_DIM || args[i].kind == CV_VALUE; /* stays int64 */
 		if (schema && cv_is_weak(&args[i]) && !(size && cv_is_int(&args[i]))) {
 			want = schema_dtype(op, i, args, nargs);

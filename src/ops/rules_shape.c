@@ -45,10 +45,11 @@ bool want_rank(struct ctx *cx, struct node *n, uint32_t i, uint32_t rank)
 		return true;
 	bool vector =
 		rank == 2 && n->in[i]->type.rank == 1 && i + 1 == n->nin && takes_b_ndim(cx, n);
-	error(cx, n->span, E_RANK, "%s: expected %u dim%s for argument %u, got %s%s%s%s",
+	bool number = rank == 1 && !n->in[i]->type.rank;
+	error(cx, n->span, E_RANK, "%s: expected %u dim%s for argument %u, got %s%s%s%s%s",
 	      op_label(cx, n), rank, rank == 1 ? "" : "s", i + 1, type_str(cx, n->in[i]->type),
 	      vector ? "; for a vector write " : "", vector ? n->op->name : "",
-	      vector ? "{b_ndim=1}(...)" : "");
+	      vector ? "{b_ndim=1}(...)" : "", number ? "; of one number write a list, [...]" : "");
 	return false;
 }
 
