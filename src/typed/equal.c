@@ -77,15 +77,34 @@ static bool same_call(struct ctx *cx, const struct node *a, const struct node *b
 	return true;
 }
 
+static uint64_t mix(uint64_t h, uint64_t x)
+{
+	h = (h ^ x) * UINT64_C(0x9e3779b97f4a7c15);
+	return h ^ h >> 29;
+}
+
+/* Constants that differ must not have one hash: a 'for' may write x * i out for 100,000 i. */
+static uint64_t hash_elements(uint64_t h, const struct tensor *t)
+{
+	size_t size = (size_t)stored_bytes(t);
+
+	for (size_t at = 0; at < size; at += sizeof(h)) {
+		uint64_t x = 0;
+		memcpy(&x, (const uint8_t *)t->data + at,
+		       size - at < sizeof(x) ? size - at : sizeof(x));
+		h = mix(h, x);
+	}
+	return h;
+}
+
 static uint32_t hash_of(const struct node *n)
 {
 	uint64_t h = (uint64_t)(n->op - op_table);
 
 	for (uint32_t i = 0; i < n->nin; i++) {
 		const struct value *v = n->in[i];
-		uint64_t x = !v ? 0 : is_compared(v) ? v->data->count : v->id + (UINT64_C(1) << 32);
-		h = (h ^ x) * UINT64_C(0x9e3779b97f4a7c15);
-		h ^= h >> 29;
+		h = is_compared(v) ? hash_elements(h, v->data)
+				   : mix(h, v ? v->id + UINT64_C(1) : 0);
 	}
 	return (uint32_t)(h >> 32);
 }
