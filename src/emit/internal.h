@@ -26,9 +26,8 @@ struct onnx_type {
 };
 struct onnx_value {
 	struct astr name;
-	const struct tensor *init; /* of a state: its value at first */
-	uint32_t type;             /* index in types */
-	bool output;               /* of the graph that it stands in */
+	uint32_t type; /* index in types */
+	bool output;   /* of the graph that it stands in */
 	bool input;
 };
 struct onnx_init {

@@ -276,7 +276,7 @@ static void see_header(struct namer *n, const struct graph *g)
 		const struct state *s = &g->states.at[i];
 		if (!s->init || !s->init->data || n->cx->opt.state_inputs)
 			continue;
-		claim(n, s->param)->init = s->init->data;
+		claim(n, s->param);
 		*vec_push(n->cx->arena, &n->m->inits) = (struct onnx_init){s->param, s->init->data};
 	}
 }
