@@ -42,7 +42,8 @@ PTGC_INLINE double ptgc_pow(double x, double y)
 	const double nan_x = x != x ? x : -0.0, nan_y = y != y ? y : -0.0;
 	const double whole = below * fraction > 0 ? (double)NAN : usual;
 	const double signs = sign * (odd ? 1 : 0) < 0 ? -whole : whole;
-	return unlike_1 * unlike_0 > 0 ? signs + (nan_x + nan_y) : 1;
+	/* gcc would branch around all else where the exponent stays the same, and not vectorise */
+	return ptgc_pick(unlike_1 * unlike_0 > 0, signs + (nan_x + nan_y), 1);
 }
 
 PTGC_INLINE float ptgc_powf(float x, float y)
