@@ -155,7 +155,7 @@ static const char *next_name(const char *s, const char *end, size_t *len)
 			continue;
 		}
 		size_t n = word_length(s);
-		bool member = s[-1] == '.' || s[-1] == '>';
+		bool member = n && (s[-1] == '.' || s[-1] == '>');
 		if (n && !member && !(*s >= '0' && *s <= '9') && strncmp(s, "ptgc_", 5) &&
 		    !is_type(s, n) && !is_one_of(constants, countof(constants), s, n)) {
 			*len = n;
