@@ -58,6 +58,10 @@ struct words { /* a set */
 	struct hash_table table;
 	vec(const struct sym *) at;
 };
+struct waited { /* an integer that the run computed, for equations that wait for it */
+	dim d;
+	const char *name;
+};
 struct printer {
 	struct ctx *cx;
 	const struct graph *g;
@@ -76,6 +80,7 @@ struct printer {
 	vec(struct once) once;
 	vec(const char *) messages;
 	vec(struct check *) waiting; /* equations whose lengths are not all known yet */
+	vec(struct waited) waited;
 	const struct value **inputs; /* by parameter */
 	vec(const struct value *) constants;
 	vec(dim) lengths; /* that were found not to be negative */
@@ -172,6 +177,7 @@ void fail_if(struct printer *p, const char *what, const char *condition, ...) PR
 uint32_t message(struct printer *p, struct span s, const char *text);
 uint32_t failure(struct printer *p, const struct node *n, const char *what); /* or its label */
 void check_now(struct printer *p); /* prints the equations that can be computed by now */
+void keep_waited(struct printer *p, const struct node *n); /* n was printed */
 const int64_t *ints_of_attr(const struct node *n, const char *name, uint32_t *count);
 int64_t int_of_attr(const struct node *n, const char *name, int64_t otherwise);
 uint32_t own_axis(const struct node *n,

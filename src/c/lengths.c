@@ -122,7 +122,12 @@ const char *dim_text(struct printer *p, dim d, bool raw, bool *start)
 
 static const char *compared_text(struct printer *p, dim d)
 {
-	return form_text(p, d, TO_COMPARE, &(bool){true}, 0);
+	const char *s = form_text(p, d, TO_COMPARE, &(bool){true}, 0);
+
+	for (uint32_t i = 0; i < p->waited.len && !s; i++)
+		if (p->waited.at[i].d == d)
+			s = p->waited.at[i].name;
+	return s;
 }
 
 static void bind_atom(struct printer *p, dim d, const char *text, bool start)
@@ -367,4 +372,40 @@ void check_now(struct printer *p)
 		line(p, "\treturn %u;", message(p, c->span, c->message));
 	}
 	p->waiting.len = kept;
+}
+
+static bool is_element_of(struct printer *p, dim d, const struct value *v)
+{
+	struct dim_view w = dim_view_raw(p->cx, d);
+
+	return w.form == DIM_ATOM && w.source && w.kind == SOURCE_VALUE && w.source->lowered == v &&
+	       !compared_text(p, d);
+}
+
+/* An integer that n gives and that an equation waits for is a variable from here on: what it is
+ * computed from may be gone when the other side of the equation is known. It is for that alone, as
+ * it is cut to what a length can be. */
+void keep_waited(struct printer *p, const struct node *n)
+{
+	const struct value *v = n->out[0];
+	uint32_t mark = p->once.len;
+	bool kept = false;
+
+	if (v->type.rank > 1 || dtypes[v->type.dtype].kind != KIND_INT || v->data ||
+	    held(p, v)->where == UNSEEN)
+		return;
+	for (uint32_t i = 0; i < 2 * p->waiting.len; i++) {
+		const struct check *c = p->waiting.at[i / 2];
+		dim d = i % 2 ? c->b : c->a;
+		if (!is_element_of(p, d, v))
+			continue;
+		const char *ix[1] = {textf(p, "%u", dim_view_raw(p->cx, d).at)};
+		const char *name = fresh(p, "n");
+		line(p, "const int64_t %s = ptgc_near_length(%s);", name, at(p, v, ix));
+		*vec_push(p->cx->arena, &p->waited) = (struct waited){d, name};
+		kept = true;
+	}
+	p->once.len = mark;
+	if (kept)
+		check_now(p);
 }

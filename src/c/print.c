@@ -140,6 +140,8 @@ void print_block(struct printer *p, const struct block *b)
 	check_now(p);
 	for (const struct node *n = b->first; n; n = n->next) {
 		settle(p, n);
+		if (b == p->g->block)
+			keep_waited(p, n);
 		for (uint32_t i = 0; i < b->checks.len; i++) {
 			const struct check *c = &b->checks.at[i];
 			if (c->cond && c->cond->def == n && !c->cond->data)

@@ -44,6 +44,14 @@ CASES = {
         "x: float64[?, 3], to: int64[3]", "y = onnx.Expand(x, to)",
         [(f(n, 3), i(*k)) for n in LENGTHS for k in ((1, 1, 1), (2, n, 3), (2, 2, 3), (2, n, 2), (0, n, 3), (2, 1, 0))],
     ),
+    "Alloc of a length that is computed": (
+        "x: float64[?], c: bool[?], n: int64[2]", "y = Alloc(x[c], Sum(n))",
+        [(f(3), np.array([True, False, True])[:k], i(*n)) for k in (2, 3) for n in ((1, 1), (0, 2), (1, 0), (2, 1), (-1, 1), (FAR, FAR), (FAR, 2))],
+    ),
+    "Alloc of a length that is chosen": (
+        "x: float64[?], n: int64[2]", "y = Alloc(x[::-1], int64(2), Switch(n[0] > 0, n[1], 3))",
+        [(f(k), i(*n)) for k in LENGTHS for n in ((1, 0), (1, 1), (1, 2), (0, 2), (1, -1), (1, FAR))],
+    ),
     "Split": (
         "x: float64[?], sizes: int64[2]", "a: float64[?], b: float64[?] = onnx.Split(x, sizes)\n  y = Join{axis=0}(b, a)",
         [(f(n), i(*s)) for n in LENGTHS for s in product((0, 1, 2, -1, FAR), repeat=2)],
