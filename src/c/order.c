@@ -238,7 +238,8 @@ static const char *count_rows(struct printer *p, const struct rows *r, const str
 }
 
 /* Results: the rows, where each stands first, which of them a row of the input is, how often */
-static void make_results(struct printer *p, const struct node *n, const char *count)
+static void make_results(struct printer *p, const struct node *n, const char *rows,
+			 const char *count)
 {
 	const struct value *x = n->in[0];
 	const char *known[MAX_RANK];
@@ -247,7 +248,7 @@ static void make_results(struct printer *p, const struct node *n, const char *co
 		if (!n->out[i])
 			continue;
 		for (uint32_t k = 0; k < n->out[i]->type.rank; k++)
-			known[k] = k ? length(p, x, k) : i == 2 ? NULL : count;
+			known[k] = k ? length(p, x, k) : i == 2 ? rows : count;
 		set_lengths(p, n->out[i], known);
 		make_array(p, n->out[i]);
 	}
@@ -267,7 +268,7 @@ void unique_put(struct printer *p, const struct node *n)
 	const char *i = fresh(p, "i"), *last = fresh(p, "last"), *column[1], *row[1] = {r.row};
 
 	sort_rows(p, &r, &o);
-	make_results(p, n, count_rows(p, &r, &o));
+	make_results(p, n, r.rows, count_rows(p, &r, &o));
 	line(p, "int64_t %s = -1;", last);
 	line(p, "for (int64_t %s = 0; %s < %s; ++%s) {", i, i, in_parens(p, r.rows), i);
 	p->indent++;

@@ -52,6 +52,10 @@ CASES = {
         "x: float64[?], n: int64[2]", "y = Alloc(x[::-1], int64(2), Switch(n[0] > 0, n[1], 3))",
         [(f(k), i(*n)) for k in LENGTHS for n in ((1, 0), (1, 1), (1, 2), (0, 2), (1, -1), (1, FAR))],
     ),
+    "Unique of a length that is computed": (
+        "s: int64[]", "x = ARange{dtype=int64}(s, int64(4), int64(1)) % 2\n  y, a, z, b = Unique{return_index=True, return_inverse=True, return_counts=True, axis=0}(x)",
+        [(np.int64(k),) for k in (0, 1, 3, 4, 5)],
+    ),
     "Split": (
         "x: float64[?], sizes: int64[2]", "a: float64[?], b: float64[?] = onnx.Split(x, sizes)\n  y = Join{axis=0}(b, a)",
         [(f(n), i(*s)) for n in LENGTHS for s in product((0, 1, 2, -1, FAR), repeat=2)],
