@@ -51,6 +51,12 @@ DRAWS = {
         np.random.Generator.negative_binomial, 0),
     "small negative binomial": (
         "negative_binomial_rv", [mixed((0.05, 0.9)), mixed((0.05, 0.9))], np.random.Generator.negative_binomial, 0),
+    "hypergeometric": (
+        "hypergeometric_rv", [trials((0, 9), (20, 90)), trials((10, 20), (20, 90)), trials((0, 10), (0, 10), 10)],
+        np.random.Generator.hypergeometric, 0),
+    "large hypergeometric": (
+        "hypergeometric_rv", [trials((50, 500), (1000, 1e8)), trials((50, 500), (1000, 1e8)), trials((10, 90))],
+        np.random.Generator.hypergeometric, 0),
     "geometric": ("geometric_rv", [mixed((1e-9, 0.3), (0.3, 0.4), (0.3, 1), 1)], np.random.Generator.geometric, 0),
 }  # fmt: skip
 
