@@ -301,8 +301,8 @@ static void test_facts(void **state)
 		assert_true(onnx_lengths(op) == ONNX_FIRST_LENGTHS ||
 			    onnx_lengths(op) == ONNX_BROADCAST_LENGTHS || id == ONNX_PRelu);
 		dim n = size(cx, "n");
-		struct value *in[3];
-		uint32_t nin = variadic ? 2 : op->nin < 3 ? op->nin : 3;
+		struct value *in[4];
+		uint32_t nin = variadic ? 2 : op->nin < 4 ? op->nin : 4;
 		enum dtype t = takes(op, 0, DT_FLOAT32) ? DT_FLOAT32
 			       : takes(op, 0, DT_UINT8) ? DT_UINT8
 			       : takes(op, 0, DT_BOOL)  ? DT_BOOL
