@@ -380,6 +380,10 @@ WRONG = (
 )  # fmt: skip
 
 
+# PyTensor's tag of rewrites that make an op of a formula. It leaves them out in the graph of that op, which is the formula.
+RECOGNISES = "symbolic_op_recognition"
+
+
 def where_it_holds(wrong: Wrong, own: NodeRewriter) -> NodeRewriter:
     """The rewrite for the nodes for which it is right"""
 
@@ -395,7 +399,9 @@ def leave_out() -> list[str]:
     for wrong in WRONG:
         for db in DATABASES:
             if wrong.holds and wrong.name in db:
-                kept = where_it_holds(wrong, db[wrong.name])
+                own = db[wrong.name]
+                kept = where_it_holds(wrong, own)
                 at = {"position": "last"} if isinstance(db, LocalGroupDB) else {"use_db_name_as_tag": False}
-                db.register(str(kept), kept, "onnx", **at)
+                tags = [RECOGNISES] if own in db.__db__[RECOGNISES] else []
+                db.register(str(kept), kept, "onnx", *tags, **at)
     return [wrong.name for wrong in WRONG]

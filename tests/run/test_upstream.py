@@ -42,6 +42,19 @@ def test_pytensor_is_wrong_still(wrong):
         pytest.fail(f"PyTensor has mended {wrong.name}: take its row out of python/ptgc/_left_out.py and doc/upstream.md")
 
 
+@pytest.mark.parametrize("formula", [
+    lambda x: pt.exp(x) / pt.exp(x).sum(axis=-1, keepdims=True),
+    lambda x: pt.log(pt.exp(x) + pt.exp(2 * x)),
+    lambda x: pt.log(pt.exp(x).sum(axis=-1)),
+])  # fmt: skip
+def test_formulas_become_an_op_once(formula):
+    """PyTensor makes Softmax and its kin of their formulas, but not in the graphs of these ops, which are the formulas."""
+    x, values = pt.matrix("x"), np.array([[1.0, 2.0, 800.0]])
+    with pytensor.config.change_flags(on_opt_error="raise"):
+        f = pytensor.function([x], formula(x), mode="ONNX")
+    assert np.isfinite(f(values)).all()
+
+
 @pytest.mark.parametrize("graph", [
     lambda x, three, ten: x / (three * ten**2),
     lambda x, three, ten: x * (three * ten**2),
