@@ -350,11 +350,11 @@ def test_readme_and_the_times_of_pymc_models():
 
 
 def test_readme_and_the_times_of_c():
-    """Geometric means beside Numba and JAX, the one model that takes longer, and the function without Python"""
+    """Geometric means beside Numba and JAX, the model that takes longest beside Numba, and the function without Python"""
     page = (Path(ptg.ROOT) / "doc" / "performance.md").read_text()
     table = page.split("## C beside ONNX Runtime, Numba and JAX")[1].split("\n## ")[0]
     rows = [[c.strip() for c in line.split("|")[1:-1]] for line in table.splitlines() if line.startswith("| ")]
-    at = {name: rows[0].index(name) for name in ("model", "C / NUMBA", "NATIVE / NUMBA", "NATIVE / JAX")}
+    at = {name: rows[0].index(name) for name in ("C / NUMBA", "NATIVE / NUMBA", "NATIVE / JAX", "cc, s")}
 
     def mean(name):
         return np.exp(np.mean([np.log(float(r[at[name]])) for r in rows[1:]]))
@@ -363,9 +363,10 @@ def test_readme_and_the_times_of_c():
     assert int(said[1]) == len(rows) - 1
     assert abs(float(said[2]) - mean("NATIVE / NUMBA")) < 0.006 and abs(float(said[3]) - mean("NATIVE / JAX")) < 0.006
     assert abs(float(re.search(r"in C alone takes ([\d.]+) of a call of Numba", README)[1]) - mean("C / NUMBA")) < 0.006
-    longer = {r[at["model"]]: float(r[at["NATIVE / NUMBA"]]) for r in rows[1:] if float(r[at["NATIVE / NUMBA"]]) > 1.005}
-    slow, ratio = re.search(r"one model, `(\w+)`, takes longer than with Numba \(([\d.]+)\)", README).groups()
-    assert longer.keys() == {slow} and abs(longer[slow] - float(ratio)) < 0.051
+    most = max(float(r[at["NATIVE / NUMBA"]]) for r in rows[1:])
+    said = float(re.search(r"No model takes longer\s+than with Numba: the most is ([\d.]+)\.", README)[1])
+    assert abs(said - most) < 0.006 and most < 1
+    assert "gcc compiles each model in less than a second" in README and max(float(r[at["cc, s"]]) for r in rows[1:]) < 1
 
 
 def test_readme_says_what_the_tables_show():
