@@ -169,7 +169,7 @@ static const char *next_name(const char *s, const char *end, size_t *len)
 /* Does the text that has the name at s give the variable another value? */
 static bool is_changed(const char *s, size_t len)
 {
-	static const char *const with[] = {" = ", " += ", " -= ", " *= "};
+	static const char *const with[] = {" = ", " += ", " -= ", " *= ", "++", "--"};
 
 	if (!strncmp(s - 2, "++", 2) || !strncmp(s - 2, "--", 2))
 		return true;
