@@ -147,6 +147,9 @@ uint32_t word_number(struct printer *p, const struct words *w, const char *word,
 		     size_t len); /* UINT32_MAX: it is not there */
 void add_word(struct printer *p, struct words *w, const char *word, size_t len);
 const char *fresh(struct printer *p, const char *base); /* a name that nothing has */
+const char *fresh_in_file(struct printer *p,
+			  const char *base); /* outside of run(): with the model's */
+void take_names_of_file(struct printer *p);  /* which all models have */
 const char *mangled(struct printer *p, const char *name);
 const char *memory_type(enum dtype t); /* of elements in memory, and of variables */
 const char *number_type(enum dtype t);

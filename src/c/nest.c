@@ -28,10 +28,9 @@ const char *constant_array(struct printer *p, const struct value *v)
 
 	if (h->name)
 		return h->name;
-	h->name = fresh(p, v->name ? v->name->s : "c");
-	sb_printf(&p->data, "static const %s %s_%s[%llu] = {", memory_type(t->dtype), p->model,
-		  h->name, (unsigned long long)(t->count ? t->count : 1));
-	h->name = textf(p, "%s_%s", p->model, h->name);
+	h->name = fresh_in_file(p, v->name ? v->name->s : "c");
+	sb_printf(&p->data, "static const %s %s[%llu] = {", memory_type(t->dtype), h->name,
+		  (unsigned long long)(t->count ? t->count : 1));
 	for (uint64_t i = 0; i < t->count; i++) {
 		sb_str(&p->data, i % 8 ? " " : "\n\t");
 		if (t->dtype == DT_FLOAT16)

@@ -247,15 +247,16 @@ static const char *key_of(const struct outline *o, const struct piece *c)
 static void add_lines(struct strbuf *to, const struct piece *c, size_t deep)
 {
 	for (const char *s = c->s; s < c->end; s = line_end(s) + 1) {
-		const char *end = line_end(s), *flag;
+		const char *end = line_end(s);
 		size_t tabs = strspn(s, "\t");
 		s += tabs < deep ? tabs : deep;
 		if (is_piece_mark(s))
 			continue;
-		while ((flag = strstr(s, "&bad")) != NULL && flag < end && !is_word(flag[4])) {
-			sb_add(to, s, (size_t)(flag - s));
-			s = flag + 1;
-		}
+		for (const char *at = s; at < end; at++)
+			if (!strncmp(at, "&bad", 4) && !is_word(at[4])) {
+				sb_add(to, s, (size_t)(at - s));
+				s = at + 1;
+			}
 		sb_add(to, s, (size_t)(end + 1 - s));
 	}
 }
@@ -264,7 +265,7 @@ static const char *make_function(struct outline *o, const struct piece *c, size_
 {
 	struct printer *p = o->p;
 	struct strbuf *to = o->functions;
-	const char *name = textf(p, "%s_%s", p->model, fresh(p, "loop")), *type = "void ";
+	const char *name = fresh_in_file(p, "loop"), *type = "void ";
 	uint32_t n = 0;
 
 	for (uint32_t k = 0; k < c->names.at.len; k++) {

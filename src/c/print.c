@@ -738,6 +738,7 @@ void print_c(struct ctx *cx, const struct graph *g, struct strbuf *file, struct 
 			      : g->name          ? g->name->s
 						 : "graph");
 	check_header_name(&p);
+	take_names_of_file(&p);
 	inputs(&p, &f);
 	plan(&p);
 	outputs(&p, &f);

@@ -162,27 +162,32 @@ const char *product(struct printer *p, const char *const *dims, uint32_t n)
 /* --- names --- */
 
 /* Words that C, C++ or their headers keep for themselves, and those of run() itself */
+/* clang-format off */
 static const char *const reserved[] = {
-	"alignas",    "alignof",       "and",          "and_eq",   "asm",      "auto",
-	"bad",        "bitand",        "bitor",        "bool",     "break",    "bytes",
-	"case",       "catch",         "char",         "class",    "compl",    "const",
-	"const_cast", "constexpr",     "continue",     "decltype", "default",  "delete",
-	"do",         "double",        "dynamic_cast", "else",     "enum",     "errno",
-	"explicit",   "export",        "extern",       "false",    "float",    "for",
-	"friend",     "goto",          "i386",         "if",       "in",       "inline",
-	"int",        "int16_t",       "int32_t",      "int64_t",  "int8_t",   "linux",
-	"long",       "mutable",       "namespace",    "need",     "new",      "noexcept",
-	"not",        "not_eq",        "nullptr",      "operator", "or",       "or_eq",
-	"out",        "private",       "protected",    "public",   "register", "reinterpret_cast",
-	"restrict",   "return",        "short",        "signed",   "size_t",   "sizeof",
-	"static",     "static_assert", "static_cast",  "struct",   "switch",   "template",
-	"this",       "thread_local",  "throw",        "top",      "true",     "try",
-	"typedef",    "typeid",        "typename",     "typeof",   "uint16_t", "uint32_t",
-	"uint64_t",   "uint8_t",       "union",        "unix",     "unsigned", "using",
-	"virtual",    "void",          "volatile",     "w",        "wchar_t",  "while",
-	"work",       "xor",           "xor_eq",       "NAN",      "INFINITY", "NULL",
-	"EOF",        "HUGE_VAL",      "RAND_MAX",     "stdin",    "stdout",   "stderr",
+	"acos", "acosf", "acosh", "acoshf", "alignas", "alignof", "and", "and_eq", "asin",
+	"asinf", "asinh", "asinhf", "asm", "atan", "atan2", "atan2f", "atanf", "atanh",
+	"atanhf", "auto", "bad", "bitand", "bitor", "bool", "break", "bytes", "case", "catch",
+	"char", "char16_t", "char32_t", "char8_t", "class", "co_await", "co_return",
+	"co_yield", "compl", "concept", "const", "const_cast", "consteval", "constexpr",
+	"constinit", "continue", "cos", "cosf", "cosh", "coshf", "decltype", "default",
+	"delete", "do", "double", "dynamic_cast", "else", "enum", "erf", "erfc", "erfcf",
+	"erff", "errno", "exp", "exp2", "exp2f", "expf", "explicit", "expm1", "expm1f",
+	"export", "extern", "false", "float", "for", "friend", "goto", "i386", "if", "in",
+	"inline", "int", "int16_t", "int32_t", "int64_t", "int8_t", "linux", "log", "log10",
+	"log10f", "log1p", "log1pf", "log2", "log2f", "logf", "long", "math_errhandling",
+	"mutable", "namespace", "need", "new", "noexcept", "not", "not_eq", "nullptr",
+	"operator", "or", "or_eq", "out", "pow", "powf", "private", "protected", "public",
+	"register", "reinterpret_cast", "requires", "restrict", "return", "short", "signed",
+	"sin", "sinf", "sinh", "sinhf", "size_t", "sizeof", "static", "static_assert",
+	"static_cast", "stderr", "stdin", "stdout", "struct", "switch", "tan", "tanf", "tanh",
+	"tanhf", "template", "this", "thread_local", "throw", "top", "true", "try", "typedef",
+	"typeid", "typename", "typeof", "uint16_t", "uint32_t", "uint64_t", "uint8_t", "union",
+	"unix", "unsigned", "using", "virtual", "void", "volatile", "w", "wchar_t", "while",
+	"work", "xor", "xor_eq", "BIG_ENDIAN", "BYTE_ORDER", "EOF", "EXIT_FAILURE",
+	"EXIT_SUCCESS", "HUGE_VAL", "HUGE_VALF", "HUGE_VALL", "INFINITY", "LITTLE_ENDIAN",
+	"MAXFLOAT", "NAN", "NULL", "PDP_ENDIAN", "RAND_MAX", "SNAN", "SNANF", "SNANL",
 };
+/* clang-format on */
 
 static uint32_t hash_of(const struct sym *s)
 {
@@ -215,6 +220,29 @@ void add_word(struct printer *p, struct words *w, const char *word, size_t len)
 	hash_add(p->cx->arena, &w->table, hash_of(s), w->at.len - 1);
 }
 
+static bool ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), m = strlen(end);
+
+	return n >= m && !strcmp(s + n - m, end);
+}
+
+/* Is it a word of C or C++, a macro of their headers, or a function of libm, which -DPTGC_LIBM
+ * calls? */
+static bool is_reserved(const char *name)
+{
+	static const char *const begins[] = {"M_", "FP_", "MATH_"}, *const ends[] = {"_MAX", "_MIN",
+										     "_WIDTH"};
+
+	for (size_t i = 0; i < countof(reserved); i++)
+		if (!strcmp(name, reserved[i]))
+			return true;
+	for (size_t i = 0; i < countof(begins); i++)
+		if (!strncmp(name, begins[i], strlen(begins[i])) || ends_with(name, ends[i]))
+			return true;
+	return false;
+}
+
 /* Letters, digits and _ stay; any other byte becomes _ and two hexadecimal digits. */
 const char *mangled(struct printer *p, const char *name)
 {
@@ -229,10 +257,7 @@ const char *mangled(struct printer *p, const char *name)
 			sb_printf(&out, "_%02x", (unsigned int)(unsigned char)*name);
 	if (!out.s || !strncmp(out.s, "ptgc_", 5) || !strncmp(out.s, "PTGC_", 5) || out.s[0] == '_')
 		return textf(p, "v%s", out.s ? out.s : "");
-	for (size_t i = 0; i < countof(reserved); i++)
-		if (!strcmp(out.s, reserved[i]))
-			return textf(p, "%s_", out.s);
-	return out.s;
+	return is_reserved(out.s) ? textf(p, "%s_", out.s) : out.s;
 }
 
 const char *fresh(struct printer *p, const char *base)
@@ -248,6 +273,20 @@ const char *fresh(struct printer *p, const char *base)
 		all = textf(p, "%s_%u", name, ++p->last.at[first]);
 	add_word(p, &p->taken, all, strlen(all));
 	return all;
+}
+
+const char *fresh_in_file(struct printer *p, const char *base)
+{
+	return fresh(p, textf(p, "%s_%s", p->model, base));
+}
+
+void take_names_of_file(struct printer *p)
+{
+	static const char *const names[] = {"call", "interface", "lengths", "message",
+					    "MORE", "run",       "sizes",   "WORK"};
+
+	for (size_t i = 0; i < countof(names); i++)
+		fresh_in_file(p, names[i]);
 }
 
 /* --- dtypes and elements --- */
