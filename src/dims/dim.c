@@ -173,7 +173,9 @@ void dim_bound(struct ctx *cx, dim d, int64_t lo, int64_t hi)
 
 dim dim_add(struct ctx *cx, dim a, dim b)
 {
-	return make_add(cx->dims, find(cx->dims, a), find(cx->dims, b));
+	a = find(cx->dims, a);
+	b = find(cx->dims, b);
+	return make_add(cx->dims, a, b);
 }
 
 dim dim_neg(struct ctx *cx, dim a)
@@ -196,27 +198,37 @@ dim dim_sub(struct ctx *cx, dim a, dim b)
 
 dim dim_mul(struct ctx *cx, dim a, dim b)
 {
-	return make_mul(cx->dims, find(cx->dims, a), find(cx->dims, b));
+	a = find(cx->dims, a);
+	b = find(cx->dims, b);
+	return make_mul(cx->dims, a, b);
 }
 
 dim dim_floordiv(struct ctx *cx, dim a, dim b)
 {
-	return make_floordiv(cx->dims, find(cx->dims, a), find(cx->dims, b));
+	a = find(cx->dims, a);
+	b = find(cx->dims, b);
+	return make_floordiv(cx->dims, a, b);
 }
 
 dim dim_mod(struct ctx *cx, dim a, dim b)
 {
-	return make_mod(cx->dims, find(cx->dims, a), find(cx->dims, b));
+	a = find(cx->dims, a);
+	b = find(cx->dims, b);
+	return make_mod(cx->dims, a, b);
 }
 
 dim dim_max(struct ctx *cx, dim a, dim b)
 {
-	return make_minmax(cx->dims, K_MAX, (dim[]){find(cx->dims, a), find(cx->dims, b)}, 2);
+	a = find(cx->dims, a);
+	b = find(cx->dims, b);
+	return make_minmax(cx->dims, K_MAX, (dim[]){a, b}, 2);
 }
 
 dim dim_min(struct ctx *cx, dim a, dim b)
 {
-	return make_minmax(cx->dims, K_MIN, (dim[]){find(cx->dims, a), find(cx->dims, b)}, 2);
+	a = find(cx->dims, a);
+	b = find(cx->dims, b);
+	return make_minmax(cx->dims, K_MIN, (dim[]){a, b}, 2);
 }
 
 dim dim_plus(struct ctx *cx, dim d, int64_t k)
@@ -413,14 +425,18 @@ bool dim_eq(struct ctx *cx, dim a, dim b)
 {
 	struct dims *t = cx->dims;
 	struct difference d;
-	return compare_dims(t, find(t, a), find(t, b), &d) == EQUAL;
+	a = find(t, a);
+	b = find(t, b);
+	return compare_dims(t, a, b, &d) == EQUAL;
 }
 
 bool dim_ne(struct ctx *cx, dim a, dim b)
 {
 	struct dims *t = cx->dims;
 	struct difference d;
-	enum truth r = compare_dims(t, find(t, a), find(t, b), &d);
+	a = find(t, a);
+	b = find(t, b);
+	enum truth r = compare_dims(t, a, b, &d);
 	return r == DIFFERENT || (r == UNKNOWN && d.ok && prove_nonzero(t, &d.plain));
 }
 

@@ -54,7 +54,9 @@ static enum truth compare_within(struct dims *t, dim a, dim b, dim atom, int64_t
 		hi = own.hi;
 	f->own = (struct range){lo, hi};
 	t->age++;
-	enum truth r = compare_dims(t, find(t, a), find(t, b), &d);
+	a = find(t, a);
+	b = find(t, b);
+	enum truth r = compare_dims(t, a, b, &d);
 	if (r == UNKNOWN && d.ok) {
 		left = range_lin(t, &d.plain);
 		r = !left.lo && !left.hi ? EQUAL : prove_nonzero(t, &d.plain) ? DIFFERENT : UNKNOWN;
