@@ -83,29 +83,44 @@ static uint64_t mix(uint64_t h, uint64_t x)
 	return h ^ h >> 29;
 }
 
-/* Constants that differ must not have one hash: a 'for' may write x * i out for 100,000 i. */
-static uint64_t hash_elements(uint64_t h, const struct tensor *t)
+static uint64_t hash_bytes(uint64_t h, const void *from, size_t size)
 {
-	size_t size = (size_t)stored_bytes(t);
-
 	for (size_t at = 0; at < size; at += sizeof(h)) {
 		uint64_t x = 0;
-		memcpy(&x, (const uint8_t *)t->data + at,
+		memcpy(&x, (const uint8_t *)from + at,
 		       size - at < sizeof(x) ? size - at : sizeof(x));
 		h = mix(h, x);
 	}
 	return h;
 }
 
-static uint32_t hash_of(const struct node *n)
+/* Of what properties mostly differ in: a 'for' may write ExtractDiag{offset=i}(x) out, too. */
+static uint64_t hash_property(uint64_t h, const struct cv *v)
+{
+	if (v->kind == CV_INT)
+		return mix(h, v->u.i);
+	if (v->kind == CV_FLOAT)
+		return hash_bytes(h, &v->u.f, sizeof(v->u.f));
+	if (v->kind == CV_STR)
+		return hash_bytes(h, v->u.str->s, v->u.str->len);
+	for (uint32_t i = 0; (v->kind == CV_LIST || v->kind == CV_TUPLE) && i < v->n; i++)
+		h = hash_property(h, &v->u.items[i]);
+	return mix(h, (uint64_t)v->kind);
+}
+
+static uint32_t hash_of(struct ctx *cx, const struct node *n)
 {
 	uint64_t h = (uint64_t)(n->op - op_table);
 
 	for (uint32_t i = 0; i < n->nin; i++) {
 		const struct value *v = n->in[i];
-		h = is_compared(v) ? hash_elements(h, v->data)
+		/* Constants that differ must not have one hash: a 'for' may write x * i out for
+		 * 100,000 i. */
+		h = is_compared(v) ? hash_bytes(h, v->data->data, (size_t)stored_bytes(v->data))
 				   : mix(h, v ? v->id + UINT64_C(1) : 0);
 	}
+	for (uint32_t i = 0, count = n->props ? op_sig(cx, n->op)->nprops : 0; i < count; i++)
+		h = hash_property(h, &n->props[i]);
 	return (uint32_t)(h >> 32);
 }
 
@@ -121,7 +136,7 @@ static bool may_merge(const struct equal *e, const struct node *n)
 
 static void look_at(struct equal *e, struct node *n)
 {
-	struct probe p = {.hash = hash_of(n)};
+	struct probe p = {.hash = hash_of(e->cx, n)};
 
 	while (hash_next(&e->found, &p)) {
 		const struct node *before = e->nodes.at[p.number];
@@ -129,8 +144,10 @@ static void look_at(struct equal *e, struct node *n)
 			continue;
 		for (uint32_t i = 0; i < n->nout; i++) {
 			e->first[n->out[i]->id] = before->out[i];
-			if (!before->out[i]->name)
+			if (!before->out[i]->name) {
 				before->out[i]->name = n->out[i]->name;
+				n->out[i]->name = NULL;
+			}
 		}
 		return;
 	}
