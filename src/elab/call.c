@@ -514,6 +514,18 @@ static const char *with_axis(struct elab *e, uint32_t at, const char *instead)
 	return b.s;
 }
 
+/* Is it the op of `onnx / Gather(x, i)`, which is meant as onnx.Gather(x, i)? */
+static bool stands_behind_onnx(struct elab *e, struct span s)
+{
+	const struct source *from = source_of(e->cx, s);
+	uint32_t i = s.begin - from->base, end;
+
+	for (end = i; i && strchr(" /*+-@%&|^<>=!,", from->text[i - 1]);)
+		i--;
+	return i >= 4 && i < end && !memcmp(from->text + i - 4, "onnx", 4) &&
+	       (i == 4 || strchr(" (,\n", from->text[i - 5]));
+}
+
 static void report_unknown_op(struct elab *e, uint32_t at)
 {
 	struct sym *name = e->file->nodes.at[at].u.sym;
@@ -526,6 +538,12 @@ static void report_unknown_op(struct elab *e, uint32_t at)
 		    e->frame->fn->name->s, name->s);
 	if (e->fns_missing && !dot) /* a file that could not be read may define it */
 		return;
+	if (stands_behind_onnx(e, s)) {
+		bind_missing(e, intern_str(e->cx, "onnx"), s);
+		elab_error(e, s, E_UNKNOWN_OP, "unknown op '%s'; did you mean 'onnx.%s'?", name->s,
+			   name->s);
+		return;
+	}
 	if (dot && (!strcmp(dot, ".set") || !strcmp(dot, ".inc"))) {
 		elab_error(e, s, E_UNKNOWN_OP, "index first: %.*s[...]%s(v)", (int)(dot - name->s),
 			   name->s, dot);

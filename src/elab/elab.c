@@ -375,7 +375,8 @@ static bool graph_result(struct elab *e, struct fn *f, uint32_t i)
 		elab_error(e, r->span, E_DUPLICATE, "the result '%s' is named twice", r->name->s);
 		return false;
 	}
-	if (!b && e->file->lost)
+	if (e->file->lost &&
+	    (!b || r->type.len)) /* what cannot be read may define it, or its sizes */
 		return false;
 	if (!b && e->frame->taken) {
 		note(e->cx, e->frame->taken, r->span, "and the result '%s' is never defined",
