@@ -19,7 +19,6 @@ from ptgc.runtime import (
     run_session,
     seen_as,
 )
-from ptgc.sampling import NativeSampler
 
 
 def is_path(source, *ends: str) -> bool:
@@ -134,10 +133,9 @@ def load(
             raise TypeError(f"{source} is compiled already: it takes no option {min(given)!r}")
         if not Path(source).exists():
             raise FileNotFoundError(f"no such file: {source}")
-        library = NativeLibrary(os.fspath(source))
-        if library.metadata.get(_modelfile.KEY, {}).get("kind") != "nuts":
-            return library
-        return NativeSampler(os.fspath(source))
+        library, kinds = NativeLibrary(os.fspath(source)), {kind.KIND: kind for kind in NativeLibrary.__subclasses__()}
+        kind = kinds.get(library.metadata.get(_modelfile.KEY, {}).get("kind"))
+        return kind(os.fspath(source)) if kind else library
     options.setdefault("external_name", "weights")
     options.setdefault("target", installed_target())
     return Model(compile_source(source, **options), session_options, providers)

@@ -614,6 +614,8 @@ class NativeSampler(NativeLibrary):
     """The shared library of ``export_nuts``, as ``ptgc.load`` gives it. One call gives all draws: there is no progress
     and no checkpoint."""
 
+    KIND: ClassVar[str] = Sampler.KIND
+
     def sampler(self) -> Sampler:
         """What the metadata say."""
         return Sampler(b"", "", self.inputs, self.outputs, **read_parts(Sampler, self.metadata[KEY]))
