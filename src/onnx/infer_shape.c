@@ -235,7 +235,7 @@ static bool float_range_size(struct infer *f, double start, double stop, double 
 		infer_error(f, E_RANGE,
 			    "from %.9g to %.9g by %.9g there are %.0f items counted in float64 and "
 			    "%.0f in float32, and runtimes differ",
-			    start, stop, step, fmax(n, 0), fmax(other, 0));
+			    start, stop, step, n > 0 ? n : 0, other > 0 ? other : 0);
 		return false;
 	}
 	*d = const_dim(f, n > 0 ? (int64_t)n : 0);
