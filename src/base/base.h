@@ -380,7 +380,6 @@ struct ctx {
 	enum dtype floatx; /* of the main file: what PyTensor's config.floatX gives */
 	bool narrow;       /* with opt.float32, once the user's graph is float32 */
 	uint32_t next_id;
-	uint32_t expansions;                 /* of fns, against the limit */
 	vec(struct mapping *) mappings;      /* of files */
 	void (*unmap_files)(struct ctx *cx); /* at the end; NULL: there are none */
 	uint32_t keep_open;        /* how many large files may stay open, for a sink to copy from */

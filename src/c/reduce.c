@@ -392,7 +392,6 @@ void arg_put(struct printer *p, const struct node *n)
 	close_loops(p, outer);
 }
 
-/* Element ix of y, a result that a loop goes over: `s` */
 /* Loops over the lines of x along the axis */
 static uint32_t open_lines(struct printer *p, const struct value *x, uint32_t axis, const char **ix)
 {

@@ -59,13 +59,15 @@ struct node {
 	struct value **out;
 	uint16_t nin, nout;
 	uint16_t nattrs;
-	bool dead;           /* it is left out: drop_unread() takes it from its block */
-	bool lenient : 1;    /* raw, from the library: the legaliser decides about dtypes */
-	bool by_hand : 1;    /* raw, of the user */
-	bool as_written : 1; /* raw, of the user: it stays as it is; see operator_of() */
-	bool exact : 1;      /* ONNX level: signs of zeros and indices out of range count */
+	bool dead; /* it is left out: lowering skips it, drop_unread() takes it from its block */
+	bool lenient : 1;    /* raw, not of the user: the legaliser decides about dtypes */
+	bool by_hand : 1;    /* raw, of the user, with 'optimise' in the header or without it */
+	bool as_written : 1; /* by_hand without 'optimise': it stays as it is; see operator_of() */
+	bool exact : 1;      /* ONNX level: of Where and Add the sign of a zero counts; an index of
+				Gather may fail */
 	bool small_ints : 1; /* ONNX level: its integers are sizes or the like, below 2^31 */
-	bool guarded : 1;    /* ONNX level: nodes around it mend what the runtime's kernel does */
+	bool guarded : 1; /* ONNX level: what its kernel gets wrong is mended around it, or does no
+			     harm */
 	union {
 		struct cv *props;   /* PyTensor level: in the order of the op's signature */
 		struct attr *attrs; /* ONNX level and raw nodes: nattrs of them */

@@ -170,7 +170,7 @@ void emit_n(struct build *b, enum onnx_id op, struct value **in, uint32_t nin, s
 	emit(b, op, (struct value *[]){__VA_ARGS__},                                               \
 	     sizeof((struct value *[]){__VA_ARGS__}) / sizeof(struct value *))
 /* A node as `like` is, on other inputs. If `like` is a raw node of the user's, it is emitted as it
- * stands: only a lenient one may be folded. */
+ * stands: only one that is not as_written may be folded. */
 void emit_like(struct build *b, const struct node *like, struct value **in, struct value **out);
 
 /* constants.c */
