@@ -13,12 +13,14 @@
 set -u
 PTGC=$(realpath "${PTGC:-$(dirname "$0")/../build/ptgc}")
 cd "$(dirname "$0")" || exit 2
-export PTGC PATH="${PTGC%/*}:$PATH" TOP="${PWD%/*}"
+export PTGC TOP="${PWD%/*}"
 export LC_ALL=C ASAN_OPTIONS=exitcode=99 UBSAN_OPTIONS=print_stacktrace=1
 unset MAKEFLAGS MFLAGS MAKELEVEL NO_COLOR
 update='' passed=0 failed=0 list=
 [ "${1-}" = -u ] && update=1 && shift
 tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
+mkdir "$tmp/bin" && ln -s "$PTGC" "$tmp/bin" # its own folder has others, named after compilers
+export PATH="$tmp/bin:$PATH"
 
 # shellcheck disable=SC2086 # options are words
 run() { # options and files of ptgc; standard output to $tmp/out, error to $tmp/err
