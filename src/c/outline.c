@@ -37,7 +37,9 @@ static const char *const types[] = {
 	"bool",   "double", "float",    "int",      "int16_t",  "int32_t", "int64_t",
 	"int8_t", "size_t", "uint16_t", "uint32_t", "uint64_t", "uint8_t",
 };
-static const char *const constants[] = {
+/* What a piece may say beside names, numbers and types: find_variables() refuses a piece with any
+ * other word, such as return, while, w or top. */
+static const char *const plain_words[] = {
 	"INFINITY", "INT16_MAX", "INT16_MIN", "INT32_MAX", "INT32_MIN",  "INT64_MAX",  "INT64_MIN",
 	"INT8_MAX", "INT8_MIN",  "NAN",       "UINT8_MAX", "UINT16_MAX", "UINT32_MAX", "UINT64_MAX",
 	"const",    "else",      "false",     "for",       "if",         "true",
@@ -157,7 +159,7 @@ static const char *next_name(const char *s, const char *end, size_t *len)
 		size_t n = word_length(s);
 		bool member = n && (s[-1] == '.' || s[-1] == '>');
 		if (n && !member && !(*s >= '0' && *s <= '9') && strncmp(s, "ptgc_", 5) &&
-		    !is_type(s, n) && !is_one_of(constants, countof(constants), s, n)) {
+		    !is_type(s, n) && !is_one_of(plain_words, countof(plain_words), s, n)) {
 			*len = n;
 			return s;
 		}
