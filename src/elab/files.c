@@ -302,8 +302,8 @@ static struct cv const_value(struct elab *e, const struct aconst *c)
 	return ok ? cv_value(x, c->span) : poison(c->span);
 }
 
-/* A file's tensor as a constant like those that the text writes, into which passes may fold others,
- * and not as a weight. */
+/* A file's tensor as a constant like those that the text writes. Passes may fold it; a weight,
+ * which keeps its file's name, they leave as it is. */
 static struct value *without_file(struct ctx *cx, struct value *v)
 {
 	if (!v->data || !v->data->name)
