@@ -250,6 +250,11 @@ const char *flag_name(size_t i)
 	return i < NUMERICS_COUNT ? numerics[i].name : NULL;
 }
 
+bool flag_is_rewrite(size_t i)
+{
+	return i < FLAG_COUNT && flag_infos[i].kind != SETTING;
+}
+
 /* "O0": the level; -1: it is none */
 static int level_of(const char *flag)
 {

@@ -56,5 +56,6 @@ const char *compile_flags(struct ctx *cx, const char *const *list);
 bool is_meta(const char *text);        /* "key=value"? */
 bool is_expectation(const char *text); /* "dim=length"? */
 const char *flag_name(size_t i);       /* that stand behind -f; NULL ends */
+bool flag_is_rewrite(size_t i);        /* or else a setting, or of the numerics */
 
 #endif

@@ -30,12 +30,8 @@
 
 /* flags: any of these switches the pass; 0: none has it to itself */
 #define F(id)    FLAG_BIT(id)
-#define OF_NODES (UINT64_C(1) << 63) /* those that base/flags.def marks so */
+#define OF_NODES (UINT64_C(1) << 63) /* those of the kind NODE_REWRITE */
 _Static_assert(FLAG_COUNT < 63, "a bit of struct pass");
-static const bool of_node[FLAG_COUNT] = {
-#define FLAG(id, name, node, none, all, help) node,
-#include "base/flags.def"
-};
 
 enum level { TYPED, ONNX };
 /* when a pass runs; consecutive rows with one condition ask it once, before the first */
@@ -157,7 +153,7 @@ static bool runs(const struct ctx *cx, const struct pass *p)
 	if (p->flags)
 		on = (p->flags & cx->opt.flags) != 0;
 	for (size_t i = 0; p->flags & OF_NODES && i < FLAG_COUNT; i++)
-		on |= of_node[i] && flag_is_on(cx, (enum flag)i);
+		on |= flag_infos[i].kind == NODE_REWRITE && flag_is_on(cx, (enum flag)i);
 	return on;
 }
 
@@ -187,7 +183,7 @@ static void list_words(struct strbuf *out, const char *head, uint64_t flags)
 	const char *between = head;
 
 	for (size_t i = 0; i < FLAG_COUNT; i++)
-		if (flags >> i & 1 || (flags & OF_NODES && of_node[i])) {
+		if (flags >> i & 1 || (flags & OF_NODES && flag_infos[i].kind == NODE_REWRITE)) {
 			sb_printf(out, "%s-f%s", between, flag_infos[i].name);
 			between = " ";
 		}
@@ -222,17 +218,20 @@ static bool is_printed(const struct ctx *cx, const char *name)
 	return false;
 }
 
-/* Prints g for --print-after; as little as "no change" if the text is *last. */
-static void print_after(struct ctx *cx, const struct graph *g, const char *name,
+/* Prints g for --print-after; as little as "no change" if the text is *last. NULL: no pass ran. */
+static void print_after(struct ctx *cx, const struct graph *g, const char *pass,
 			struct strbuf *last)
 {
 	struct strbuf head = {.arena = cx->arena}, text = {.arena = cx->arena};
 
-	if (!cx->trace || !is_printed(cx, name))
+	if (!cx->trace || !is_printed(cx, pass ? pass : "all"))
 		return;
 	dump_graph(cx, g, &text);
 	bool same = last->s && last->len == text.len && !memcmp(last->s, text.s, text.len);
-	sb_printf(&head, "# --- after %s%s ---\n", name, same ? ": no change" : "");
+	if (pass)
+		sb_printf(&head, "# --- after %s%s ---\n", pass, same ? ": no change" : "");
+	else
+		sb_str(&head, "# --- before the first pass ---\n");
 	cx->trace(head.s, head.len);
 	if (!same)
 		cx->trace(text.s, text.len);
@@ -278,6 +277,7 @@ bool run_passes(struct ctx *cx, struct graph *g)
 	struct strbuf last = {.arena = cx->arena}; /* what print_after() printed */
 
 	verify_after(cx, g, TYPED);
+	print_after(cx, g, NULL, &last);
 	arena_empty(cx->scratch);
 	for (size_t i = 0; i < countof(passes); i++) {
 		const struct pass *p = &passes[i];

@@ -336,7 +336,7 @@ struct ctx {
 	uint32_t refused;             /* errors of ops that cannot be converted: lowering goes on */
 	uint8_t severity[DIAG_COUNT]; /* as switched by -W */
 	bool werror;
-	bool unread; /* there were so many errors that the rest of the text was not checked */
+	bool gave_up; /* there were so many errors that the rest of the text was not checked */
 	struct diag_index *diag_index;
 	struct calls *calls; /* of calls.c */
 	uint32_t call;       /* the call that is expanded; 0: none */
@@ -382,7 +382,7 @@ struct ctx {
 	uint32_t next_id;
 	vec(struct mapping *) mappings;      /* of files */
 	void (*unmap_files)(struct ctx *cx); /* at the end; NULL: there are none */
-	uint32_t keep_open;        /* how many large files may stay open, for a sink to copy from */
+	uint32_t may_stay_open;    /* how many large files may stay open, for a sink to copy from */
 	vec(const char *) depends; /* files read, for -MD */
 	bool io_failed;            /* a file could not be read, for no fault of the input */
 	void (*trace)(const char *text,
@@ -398,8 +398,10 @@ enum flag {
 };
 #define FLAG_BIT(id) (UINT64_C(1) << FLAG_##id)
 #define MAX_LEVEL    1 /* of -O, and the default */
+enum flag_kind { NODE_REWRITE, REWRITE, SETTING };
 struct flag_info {
 	const char *name, *help;
+	enum flag_kind kind;
 	bool level[MAX_LEVEL + 1];
 };
 extern const struct flag_info flag_infos[FLAG_COUNT];

@@ -26,7 +26,7 @@ const char *const math_names[PTGC_NATIVE + 1] = {
 };
 
 const struct flag_info flag_infos[FLAG_COUNT] = {
-#define FLAG(id, name, node, none, all, help) {name, help, {none, all}},
+#define FLAG(id, name, kind, none, all, help) {name, help, kind, {none, all}},
 #include "base/flags.def"
 };
 

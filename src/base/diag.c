@@ -136,7 +136,7 @@ static struct diag *add(struct ctx *cx, struct span s, struct span other, enum d
 	} else if (code == E_UNSUPPORTED) {
 		cx->errors++, cx->refused++;
 	} else if (++cx->errors >= MAX_ERRORS) {
-		cx->unread = true;
+		cx->gave_up = true;
 		stop(cx);
 	}
 	return d;
@@ -529,7 +529,7 @@ void diag_render(struct ctx *cx, struct strbuf *out, bool colour)
 	for (int s = PTGC_ERROR; s > PTGC_NOTE; s--)
 		add_rest(&p, seen[s] > most ? seen[s] - most : 0,
 			 s == PTGC_ERROR ? "error" : "warning");
-	if (cx->unread)
+	if (cx->gave_up)
 		sb_str(out, "the rest of the text was not checked\n");
 }
 

@@ -235,10 +235,10 @@ void print_help(void)
 		       numerics[i].help);
 	const char *names[MAX_FLAGS];
 	for (const char *kind = "Wf"; *kind; kind++) {
-		size_t n = flag_names(*kind, names) - (*kind == 'f' ? countof(numerics) : 0);
+		size_t n = flag_names(*kind, names);
 		printf("\n%s:", *kind == 'W' ? "Warnings" : "Rewrites");
 		for (size_t i = 0; i < n; i++)
-			if (*kind == 'W' || (i != FLAG_VERIFY_EACH && i != FLAG_ENTRY))
+			if (*kind == 'W' || flag_is_rewrite(i))
 				printf(" %s", names[i]);
 	}
 	fputs("\n\nExit status: 0 done, 1 the input is rejected, 2 wrong usage, I/O error or no "

@@ -296,7 +296,7 @@ int compile_command(const struct cmd *c)
 	struct ctx *cx = ctx_new();
 	if (!cx)
 		return failed("out of memory");
-	cx->keep_open = FILES_OPEN;
+	cx->may_stay_open = FILES_OPEN;
 	int code = compile_with(cx, c);
 	ctx_free(cx);
 	return code;

@@ -263,8 +263,8 @@ static int take(struct ctx *cx, const char *real, struct mapping *m, uint8_t *bu
 		m->addr = p == MAP_FAILED ? NULL : p;
 		m->len = (size_t)st.st_size;
 	}
-	if (m->addr && m->len >= COPIED && cx->keep_open) {
-		cx->keep_open--;
+	if (m->addr && m->len >= COPIED && cx->may_stay_open) {
+		cx->may_stay_open--;
 		m->fd = fd;
 	} else {
 		close(fd);

@@ -582,8 +582,8 @@ static bool asks_for_item(struct elab *e, const struct aloop *a)
 }
 
 /* How many steps, if they are few enough to be written out; 0: loop. A step of a loop takes as long
- * as three more nodes, but each node of the model takes 25 us when the model is loaded. In C a step
- * of a loop takes no longer: there only steps that are not all alike are written out. */
+ * as three more nodes, but loading a model takes time for each node. In C a step of a loop takes no
+ * longer: there only steps that are not all alike are written out. */
 static uint32_t steps_to_unroll(struct elab *e, const struct aloop *a, const struct loop_header *h)
 {
 	int64_t trips, statements = 0;

@@ -35,8 +35,9 @@ struct build {
 	struct attr *attrs; /* attributes collected for the next node */
 	uint32_t nattrs, cattrs;
 	struct cse *cse;       /* NULL: nodes are inserted as they are asked for */
-	bool exact;            /* of the next nodes: see struct node */
-	bool guarded;          /* the same */
+	bool zero_sign_counts; /* of the next nodes: see struct node */
+	bool index_may_fail;   /* the same */
+	bool kernel_is_right;  /* the same */
 	uint32_t sums;         /* depth of sums that are taken apart: see sum_by_algebra() */
 	instead_fn_t *instead; /* the legaliser asks it of each node; NULL: all are good */
 };

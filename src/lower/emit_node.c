@@ -87,7 +87,8 @@ static void insert_op(struct build *b, const struct onnx_op *op, struct value **
 
 	if (onnx_infer(b->cx, n) != ONNX_INFERRED)
 		bug("ONNX %s has no type where it is inserted", op->name);
-	n->exact = b->exact;
+	n->zero_sign_counts = b->zero_sign_counts;
+	n->index_may_fail = b->index_may_fail;
 	append(b, n);
 	memcpy(out, n->out, nout * sizeof(*out));
 }
@@ -141,7 +142,8 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 		hash = node_hash(&key);
 		struct node *found = cse_find(b, &key, hash);
 		if (found) {
-			found->exact |= b->exact;
+			found->zero_sign_counts |= b->zero_sign_counts;
+			found->index_may_fail |= b->index_may_fail;
 			memcpy(out, found->out, nout * sizeof(*out));
 			b->nattrs = 0;
 			return;
@@ -155,7 +157,8 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 	}
 	n->as_written = raw;
 	n->small_ints = b->cse->shared->small_ints;
-	n->exact = b->exact;
+	n->zero_sign_counts = b->zero_sign_counts;
+	n->index_may_fail = b->index_may_fail;
 	bool runs = op->domain[0] || (taken && node_has_kernel(b->cx, n));
 	if (!runs && !legalise(b, n, out)) {
 		poison_results(b, n, out, nout);

@@ -68,7 +68,7 @@ struct node *raw_node(struct build *b, const struct onnx_op *op, struct value **
 	n->op = &op_onnx;
 	n->onnx = op;
 	n->span = b->span;
-	n->guarded = b->guarded;
+	n->kernel_is_right = b->kernel_is_right;
 	n->nin = (uint16_t)nin;
 	n->nout = (uint16_t)nout;
 	n->in = new_array(a, struct value *, nin ? nin : 1);

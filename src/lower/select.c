@@ -30,8 +30,8 @@ struct value *where(struct build *b, struct value *c, struct value *x, struct va
 		return is ? emit_(b, ONNX_Or, negated(b, c), x) : emit_(b, ONNX_And, c, x);
 	if (one_bool(x, c, &is))
 		return is ? emit_(b, ONNX_Or, c, y) : emit_(b, ONNX_And, negated(b, c), y);
-	b->exact = true;
+	b->zero_sign_counts = true;
 	struct value *r = emit_(b, ONNX_Where, c, x, y);
-	b->exact = false;
+	b->zero_sign_counts = false;
 	return r;
 }

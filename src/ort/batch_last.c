@@ -69,7 +69,7 @@ static bool spares_points(const int *axes, int count)
 static bool can_be_batch_last_elements(struct layouts *l, const struct node *n)
 {
 	uint32_t rank = n->out[0]->type.rank;
-	bool signs = is_onnx(n, ONNX_Where) && n->exact && l->cx->opt.signed_zeros;
+	bool signs = is_onnx(n, ONNX_Where) && n->zero_sign_counts && l->cx->opt.signed_zeros;
 	bool first = onnx_lengths(n->onnx) == ONNX_FIRST_LENGTHS;
 
 	if (signs || (!first && onnx_lengths(n->onnx) != ONNX_BROADCAST_LENGTHS))

@@ -53,7 +53,8 @@ static void visit_block(struct columns *c, struct block *b)
 	for (struct walk w = {.root = b}; walk(&w, WALK_AFTER);) {
 		struct node *n = w.at.node;
 		/* Where keeps the signs of zeros in some shapes only */
-		bool signs = is_onnx(n, ONNX_Where) && n->exact && c->cx->opt.signed_zeros;
+		bool signs =
+			is_onnx(n, ONNX_Where) && n->zero_sign_counts && c->cx->opt.signed_zeros;
 		if (n->as_written || n->nout != 1 || signs ||
 		    onnx_lengths(n->onnx) != ONNX_BROADCAST_LENGTHS ||
 		    !is_column(c->cx, &n->out[0]->type))

@@ -78,8 +78,8 @@ bool folds_correctly(struct build *b, const struct node *n)
 		return !dim_is_const(b->cx, n->in[1]->type.dims[0], &rank) ||
 		       !from_constants(b, n->in[1], &open);
 	if (computes(n, ONNX_Gather))
-		return !n->exact || counts_within(b, n->in[1], indexed_length(n));
-	return !(n->exact && computes(n, ONNX_Add)) && !adds_almost_0(n) &&
+		return !n->index_may_fail || counts_within(b, n->in[1], indexed_length(n));
+	return !(n->zero_sign_counts && computes(n, ONNX_Add)) && !adds_almost_0(n) &&
 	       !multiplies_by_almost_1(n);
 }
 

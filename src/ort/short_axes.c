@@ -128,7 +128,7 @@ static void transpose_gather(struct build *b, struct node *n)
 	x = transposed(b, x);
 	attr_int(b, "axis", last - 1);
 	x = emit_(b, ONNX_Gather, x, n->in[1]);
-	x->def->exact = n->exact;
+	x->def->index_may_fail = n->index_may_fail;
 	x->def->small_ints = n->small_ints;
 	x->def->label = n->label;
 	transpose_back(cx, n, x);

@@ -218,7 +218,8 @@ static bool lengthen(struct stretch *s, struct build *b, struct node *n)
 
 static bool may_stretch(struct ctx *cx, const struct node *n)
 {
-	bool signs = n->exact && cx->opt.signed_zeros; /* Where keeps them in some shapes only */
+	bool signs = n->zero_sign_counts &&
+		     cx->opt.signed_zeros; /* Where keeps them in some shapes only */
 
 	return !n->as_written && n->nout == 1 && n->nin <= MAX_IN &&
 	       onnx_lengths(n->onnx) == ONNX_BROADCAST_LENGTHS &&

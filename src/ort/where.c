@@ -83,7 +83,7 @@ static struct value *opposite(struct build *b, struct value *c)
 
 bool where_is_right(struct ctx *cx, const struct node *n)
 {
-	return !is_onnx(n, ONNX_Where) || !n->exact || !cx->opt.signed_zeros ||
+	return !is_onnx(n, ONNX_Where) || !n->zero_sign_counts || !cx->opt.signed_zeros ||
 	       !is_float((enum dtype)n->out[0]->type.dtype) ||
 	       !(computes(n->in[0]->def, ONNX_Not) ||
 		 loses_sign(cx, n->in[0], true, n->in[1], n->in[2]));

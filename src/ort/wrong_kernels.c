@@ -113,22 +113,23 @@ static bool matters(struct ctx *cx, const struct node *n, enum fault fault)
 	case INT64_ORDER:
 		return t == DT_INT64 && !n->small_ints;
 	case LOSES_NAN:
-		return is_float(t) && cx->opt.nans && !n->guarded && reads_nan(n);
+		return is_float(t) && cx->opt.nans && !n->kernel_is_right && reads_nan(n);
 	case LOSES_SIGN:
 		return cx->opt.target == PTGC_ORT_CPU && is_float(t) && cx->opt.signed_zeros &&
 		       sign_of(n->in[0]) != SIGN_NON_NEGATIVE;
 	case NOT_TINY:
-		return t == DT_FLOAT64 && !n->guarded;
+		return t == DT_FLOAT64 && !n->kernel_is_right;
 	case FEW_DIGITS:
 		return t == DT_FLOAT64 || t == DT_FLOAT16;
 	case NO_ROWS:
-		return !n->guarded && may_lack_rows(cx, n->in[0], sorted_axis(n));
+		return !n->kernel_is_right && may_lack_rows(cx, n->in[0], sorted_axis(n));
 	case NO_TERMS:
-		return !n->guarded && !dim_ge(cx, n->in[0]->type.dims[summed_axis(n, 0)], 1);
+		return !n->kernel_is_right &&
+		       !dim_ge(cx, n->in[0]->type.dims[summed_axis(n, 0)], 1);
 	case EMPTY:
-		return !n->guarded && t != DT_BOOL && may_be_empty(cx, n);
+		return !n->kernel_is_right && t != DT_BOOL && may_be_empty(cx, n);
 	case UNCHECKED:
-		return !n->guarded && may_lack_items(cx, n);
+		return !n->kernel_is_right && may_lack_items(cx, n);
 	case FAULTS:
 		break;
 	}
@@ -209,15 +210,16 @@ static bool without_int64_order(struct build *b, struct node *n, struct value **
 	return true;
 }
 
-/* n again, marked as one that nodes around it guard */
-static struct value *guarded(struct build *b, const struct node *n, struct value **in, uint32_t nin)
+/* n again, marked as right: nodes around it mend what its kernel gets wrong */
+static struct value *emit_right(struct build *b, const struct node *n, struct value **in,
+				uint32_t nin)
 {
-	b->guarded = true;
+	b->kernel_is_right = true;
 	for (uint32_t i = 0; i < n->nattrs; i++)
 		if (n->attrs[i].kind == AT_INT)
 			attr_int(b, n->attrs[i].name, n->attrs[i].u.i);
 	struct value *v = emit(b, n->onnx->id, in, nin);
-	b->guarded = false;
+	b->kernel_is_right = false;
 	return v;
 }
 
@@ -232,13 +234,13 @@ static bool with_nan(struct build *b, struct node *n, struct value **out)
 		return true;
 	}
 	if (n->nin == 1) {
-		r = guarded(b, n, in, 1);
+		r = emit_right(b, n, in, 1);
 		out[0] = emit_(b, ONNX_Where, emit_(b, ONNX_IsNaN, in[0]), in[0], r);
 		return true;
 	}
 	for (uint32_t i = 1; i < n->nin; i++) {
 		in[1] = n->in[i];
-		r = guarded(b, n, in, 2);
+		r = emit_right(b, n, in, 2);
 		for (int k = 0; k < 2; k++)
 			if (!never_nan(in[k]))
 				r = emit_(b, ONNX_Where, emit_(b, ONNX_IsNaN, in[k]), in[k], r);
@@ -272,7 +274,7 @@ static bool exp_by_half(struct build *b, struct node *n, struct value **out)
 		return true;
 	}
 	x = emit_(b, ONNX_Mul, x, const_of(b, DT_FLOAT64, 0.5));
-	x = guarded(b, n, &x, 1);
+	x = emit_right(b, n, &x, 1);
 	out[0] = emit_(b, ONNX_Mul, x, x);
 	return true;
 }
@@ -319,9 +321,9 @@ static bool with_rows(struct build *b, struct node *n, struct value **out)
 	struct value *in[] = {longer(b, x, axes), n->in[1]};
 	for (uint32_t i = 0; i < n->nattrs; i++)
 		attr_int(b, n->attrs[i].name, n->attrs[i].u.i);
-	b->guarded = true;
+	b->kernel_is_right = true;
 	emit_n(b, ONNX_TopK, in, 2, r, 2);
-	b->guarded = false;
+	b->kernel_is_right = false;
 	struct value *start = const_ints(b, zeros, k), *step = const_ints(b, ones, k);
 	struct value *end = dims_vector(b, ends, k);
 	for (uint32_t i = 0; i < n->nout; i++)
@@ -343,9 +345,9 @@ static bool with_terms(struct build *b, struct node *n, struct value **out)
 			attr_float(b, n->attrs[i].name, n->attrs[i].u.f);
 		else
 			attr_int(b, n->attrs[i].name, n->attrs[i].u.i);
-	b->guarded = true;
+	b->kernel_is_right = true;
 	out[0] = emit(b, n->onnx->id, in, n->nin);
-	b->guarded = false;
+	b->kernel_is_right = false;
 	return true;
 }
 
@@ -364,9 +366,9 @@ static bool with_elements(struct build *b, struct node *n, struct value **out)
 	struct value *limit =
 		is_float(t) ? const_of(b, t, max ? -INFINITY : INFINITY) : dtype_limit(b, t, !max);
 	struct value *x = prepend_number(b, n->in[0], more, limit);
-	b->guarded = true;
+	b->kernel_is_right = true;
 	out[0] = reduce(b, n->onnx->id, x, axes, count, int_attr(n, "keepdims", 1));
-	b->guarded = false;
+	b->kernel_is_right = false;
 	return true;
 }
 
@@ -384,9 +386,9 @@ static bool with_refused_indices(struct build *b, struct node *n, struct value *
 
 	if (first)
 		attr_int(b, "batch_dims", first);
-	b->guarded = true;
+	b->kernel_is_right = true;
 	out[0] = emit_(b, ONNX_GatherND, n->in[0], at);
-	b->guarded = false;
+	b->kernel_is_right = false;
 	return true;
 }
 

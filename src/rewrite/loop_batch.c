@@ -121,9 +121,10 @@ static struct value *emit_again(struct batch *at, const struct node *n, struct v
 	struct value *out = NULL;
 
 	like.lenient = true;
-	at->b->exact = n->exact;
+	at->b->zero_sign_counts = n->zero_sign_counts;
+	at->b->index_may_fail = n->index_may_fail;
 	emit_like(at->b, &like, in, &out);
-	at->b->exact = false;
+	at->b->zero_sign_counts = at->b->index_may_fail = false;
 	return out;
 }
 

@@ -592,7 +592,7 @@ static void next_token(struct parse *p, struct token *t)
 	}
 	uint32_t most = p->cx->opt.max_errors;
 	if (!p->stop && most && p->cx->errors - p->first_errors >= most)
-		p->stop = p->cx->unread = true;
+		p->stop = p->cx->gave_up = true;
 	if (p->stop) {
 		t->kind = TOK_END;
 		p->depth = 0;

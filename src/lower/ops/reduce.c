@@ -392,10 +392,10 @@ static struct value *lower_max_or_min(struct build *b, struct node *n, struct re
 		return gather_at_argmax(b, r, max ? ONNX_ArgMax : ONNX_ArgMin);
 	if (is_float(t))
 		return extreme_float(b, r, max, false);
-	b->guarded = true; /* there are elements, as was checked */
+	b->kernel_is_right = true; /* there are elements, as was checked */
 	struct value *top =
 		reduce(b, max ? ONNX_ReduceMax : ONNX_ReduceMin, r->x, r->axes, r->naxes, false);
-	b->guarded = false;
+	b->kernel_is_right = false;
 	return top;
 }
 

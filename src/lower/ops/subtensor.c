@@ -460,9 +460,9 @@ static struct value *gather(struct build *b, struct value *x, struct value *at, 
 {
 	if (axis)
 		attr_int(b, "axis", axis);
-	b->exact = true;
+	b->index_may_fail = true;
 	x = emit_(b, ONNX_Gather, x, at);
-	b->exact = false;
+	b->index_may_fail = false;
 	return x;
 }
 

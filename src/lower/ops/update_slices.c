@@ -134,9 +134,9 @@ struct value *update_by_pad(struct build *b, struct update *u)
 			return NULL;
 	}
 	if (u->add && may_be_minus_zero(b, u->y)) { /* 0 + -0 is 0 */
-		b->exact = true;
+		b->zero_sign_counts = true;
 		u->y = emit_(b, ONNX_Add, u->y, const_int_of(b, (enum dtype)t.dtype, 0));
-		b->exact = false;
+		b->zero_sign_counts = false;
 	}
 	struct value *y = align_update(b, u, to);
 	return with_dims(emit_(b, ONNX_Pad, y, dims_vector(b, pads, 2u * t.rank)), t.dims);
