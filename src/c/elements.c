@@ -33,6 +33,12 @@ static const char *as_float16(struct printer *p, const struct node *n, const cha
 	return n->out[0]->type.dtype == DT_FLOAT16 ? textf(p, "ptgc_f16_round(%s)", s) : s;
 }
 
+/* Does C compute with numbers of t as they are, and wrap? Others are promoted, or overflow. */
+static bool wraps_in_c(enum dtype t)
+{
+	return t == DT_UINT32 || t == DT_UINT64;
+}
+
 /* $0 and the like replaced: see kernels_c.def */
 static const char *filled(struct printer *p, const char *text, enum dtype in, enum dtype out,
 			  const char **args, uint32_t nargs)
@@ -51,7 +57,11 @@ static const char *filled(struct printer *p, const char *text, enum dtype in, en
 		else if (c == 'T')
 			sb_str(&s, number_type(out));
 		else if (c == 'U')
-			sb_str(&s, unsigned_type(out));
+			sb_printf(&s, wraps_in_c(out) ? "" : "(%s)", unsigned_type(out));
+		else if (c == '<')
+			sb_printf(&s, wraps_in_c(out) ? "" : "(%s)(", number_type(out));
+		else if (c == '>')
+			sb_str(&s, wraps_in_c(out) ? "" : ")");
 		else if (c == 'w')
 			sb_str(&s, dtypes[in].kind == KIND_UINT ? "u64" : "i64");
 		else if (c == 'a')
@@ -153,10 +163,14 @@ const char *shift_at(struct printer *p, const struct node *n, uint32_t i, const 
 	enum dtype t = n->out[0]->type.dtype;
 	bool left = find_attr(n, "direction") && find_attr(n, "direction")->u.s.s[0] == 'L';
 	const char *x = operand(p, n, 0, ix), *by = operand(p, n, 1, ix);
+	uint32_t bits = 8u * dtypes[t].size;
+	int64_t k;
 
 	(void)i;
+	if (wraps_in_c(t) && n->in[1]->data && single_int(n->in[1]->data, &k) && k >= 0 && k < bits)
+		return textf(p, "%s %s %lld", in_parens(p, x), left ? "<<" : ">>", (long long)k);
 	return textf(p, "(%s)ptgc_shift_%s(%s, %s, %u)", number_type(t), left ? "left" : "right", x,
-		     by, 8u * dtypes[t].size);
+		     by, bits);
 }
 
 const char *where_at(struct printer *p, const struct node *n, uint32_t i, const char **ix)

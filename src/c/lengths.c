@@ -7,7 +7,8 @@
 
 #include "c/internal.h"
 
-#define MAX_TALL 40 /* operators inside of each other in one dim */
+#define MAX_TALL   40 /* operators inside of each other in one dim */
+#define NAME_CHARS "0123456789_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 static const char *atom_text(struct printer *p, dim d, bool *start)
 {
@@ -199,6 +200,33 @@ static void check_length(struct printer *p, dim d)
 	fail_if_negative(p, text);
 }
 
+/* Is `text` a length of what the node at hand reads, as a name or a number? It was checked there.
+ */
+static bool is_checked(struct printer *p, const char *text)
+{
+	if (text[strspn(text, NAME_CHARS)])
+		return false;
+	for (uint32_t i = 0; p->at && i < p->at->nin; i++) {
+		const struct value *x = p->at->in[i];
+		for (uint32_t k = 0; x && !x->data && k < x->type.rank; k++)
+			if (held(p, x)->dims[k] == text)
+				return true;
+	}
+	return false;
+}
+
+/* The name of a new length of v; a length that is checked keeps the name that it has. */
+static const char *name_length(struct printer *p, const struct value *v, uint32_t axis,
+			       const char *text)
+{
+	if (is_checked(p, text))
+		return text;
+	const char *name = fresh(p, v->name ? textf(p, "%s_%u", v->name->s, axis) : "n");
+	line(p, "const int64_t %s = %s;", name, text);
+	fail_if_negative(p, name);
+	return name;
+}
+
 void set_lengths(struct printer *p, const struct value *v, const char *const *known)
 {
 	struct held *h = held(p, v);
@@ -214,10 +242,7 @@ void set_lengths(struct printer *p, const struct value *v, const char *const *kn
 		if (known && known[i] && constant && is_new(p, d))
 			bind_length(p, d, known[i], false); /* a check compares it */
 		else if (known && known[i] && !constant && (!s || is_new(p, d))) {
-			const char *name =
-				fresh(p, v->name ? textf(p, "%s_%u", v->name->s, i) : "n");
-			line(p, "const int64_t %s = %s;", name, known[i]);
-			fail_if_negative(p, name);
+			const char *name = name_length(p, v, i, known[i]);
 			bind_length(p, d, name, false);
 			s = s ? s : name;
 			start = false;

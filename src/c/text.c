@@ -352,6 +352,7 @@ static const char *float_literal(struct printer *p, double v, bool narrow)
 	return textf(p, "%s%s%s", s, strpbrk(s, ".e") ? "" : ".0", narrow ? "f" : "");
 }
 
+/* Numbers of uint32 and uint64 have that type in C, so that what is made of them wraps. */
 const char *literal(struct printer *p, const struct tensor *t, uint64_t i)
 {
 	int64_t v;
@@ -362,7 +363,7 @@ const char *literal(struct printer *p, const struct tensor *t, uint64_t i)
 	if (t->dtype == DT_UINT64) {
 		uint64_t u;
 		memcpy(&u, (const char *)t->data + 8 * i, 8);
-		return textf(p, u > INT64_MAX ? "%lluu" : "%llu", (unsigned long long)u);
+		return textf(p, "%lluull", (unsigned long long)u);
 	}
 	if (!tensor_int(t, i, &v))
 		bug("a constant of %s", dtypes[t->dtype].name);
@@ -370,7 +371,9 @@ const char *literal(struct printer *p, const struct tensor *t, uint64_t i)
 		return v ? "true" : "false";
 	if (v == INT64_MIN)
 		return "INT64_MIN";
-	return textf(p, v == INT32_MIN ? "INT32_MIN" : "%lld", (long long)v);
+	if (v == INT32_MIN)
+		return "INT32_MIN";
+	return textf(p, t->dtype == DT_UINT32 ? "%lldu" : "%lld", (long long)v);
 }
 
 const char *loaded(struct printer *p, enum dtype t, const char *element)
