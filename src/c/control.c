@@ -44,8 +44,9 @@ static void leave(struct printer *p, const struct scope *s, bool again)
 	p->lengths.len = s->lengths;
 }
 
-/* A variable or an array for v, which blocks fill */
-static void make_place(struct printer *p, const struct value *v, const char *const *known)
+/* A variable or an array for v, which blocks fill; a variable is `first` before */
+static void make_place(struct printer *p, const struct value *v, const char *const *known,
+		       const char *first)
 {
 	struct held *h = held(p, v);
 
@@ -54,24 +55,31 @@ static void make_place(struct printer *p, const struct value *v, const char *con
 		h->name = fresh(p, v->name && !h->result ? v->name->s : "x");
 		h->where = NUMBER;
 		h->result = false;
-		line(p, "%s %s = 0;", number_type(v->type.dtype), h->name);
+		line(p, "%s %s = %s;", number_type(v->type.dtype), h->name, first);
 	} else {
 		make_array(p, v);
 	}
 }
 
-static void fill(struct printer *p, const struct value *to, const struct value *from)
+/* The element of a value that has one */
+static const char *only_element(struct printer *p, const struct value *v)
 {
 	const char *ix[MAX_RANK];
+
+	for (uint32_t k = 0; k < v->type.rank; k++)
+		ix[k] = "0";
+	return at(p, v, ix);
+}
+
+static void fill(struct printer *p, const struct value *to, const struct value *from)
+{
 	uint32_t mark = p->once.len;
 
 	if (held(p, to)->where == MEMORY) {
 		copy(p, to, from);
 		return;
 	}
-	for (uint32_t k = 0; k < MAX_RANK; k++)
-		ix[k] = "0";
-	line(p, "%s = %s;", held(p, to)->name, at(p, from, ix));
+	line(p, "%s = %s;", held(p, to)->name, only_element(p, from));
 	p->once.len = mark;
 }
 
@@ -84,7 +92,7 @@ void if_put(struct printer *p, const struct node *n)
 
 	for (uint32_t i = 0; i < n->nout; i++)
 		if (known_lengths(p, n->out[i]))
-			make_place(p, n->out[i], NULL);
+			make_place(p, n->out[i], NULL, "0");
 	/* lengths that only the branches know */
 	const char ***sizes = new_array(p->cx->arena, const char **, n->nout + 1u);
 	for (uint32_t i = 0; i < n->nout; i++) {
@@ -136,11 +144,15 @@ void if_put(struct printer *p, const struct node *n)
 static void make_state(struct printer *p, const struct value *param, const struct value *init)
 {
 	const char *known[MAX_RANK];
+	bool number = single(p, param) && !held(p, param)->stored;
+	uint32_t mark = p->once.len;
 
 	for (uint32_t k = 0; k < param->type.rank; k++)
 		known[k] = length(p, init, k);
-	make_place(p, param, known);
-	fill(p, param, init);
+	make_place(p, param, known, number ? only_element(p, init) : NULL);
+	p->once.len = mark;
+	if (!number)
+		copy(p, param, init);
 }
 
 /* Does v lie in an array that a step overwrites? */
@@ -155,6 +167,32 @@ static bool is_overwritten(struct printer *p, const struct value *v, const struc
 		    !strcmp(held(p, body->params.at[i])->name, h->name))
 			return true;
 	return false;
+}
+
+/* Can `text` be read when other states have their next values already? */
+static bool stays(struct printer *p, const struct growth *g, const char *text)
+{
+	for (uint32_t i = 0; i < g->nstates; i++) {
+		const char *name = held(p, g->body->params.at[g->params + i])->name;
+		if (name && !strcmp(name, text))
+			return false;
+	}
+	return !text[strspn(text, NAME_CHARS ".")];
+}
+
+/* The next value of state i, a number: `text`, or a variable that is it */
+static const char *next_number(struct printer *p, const struct growth *g, uint32_t i,
+			       const char *text)
+{
+	const struct value *s = g->body->params.at[g->params + i],
+			   *r = g->body->results.at[g->results + i];
+
+	if (g->nstates == 1 || stays(p, g, text))
+		return text;
+	const char *name = fresh(p, textf(p, "%s_next", held(p, s)->name));
+	show_line(p, r->def);
+	line(p, "const %s %s = %s;", number_type(s->type.dtype), name, text);
+	return name;
 }
 
 /* The next values of all states: each is complete before the first is overwritten. */
@@ -179,9 +217,7 @@ static void next_states(struct printer *p, const struct growth *g)
 				must_equal(p, length(p, r, k), h->dims[k],
 					   "what a loop carries must keep its lengths");
 		if (h->where == NUMBER) {
-			now[i] = fresh(p, textf(p, "%s_next", h->name));
-			line(p, "const %s %s = %s;", number_type(s->type.dtype), now[i],
-			     at(p, r, ix));
+			now[i] = next_number(p, g, i, at(p, r, ix));
 		} else if (is_overwritten(p, r, body)) {
 			struct held old = *h; /* into an array of its own, of the same type */
 			const char *name = fresh(p, "next");
@@ -346,7 +382,11 @@ void loop_put(struct printer *p, const struct node *n)
 	if (starts && (from == go || (from->data && tensor_int(from->data, 0, &always) && always)))
 		ends = false;
 	const char *steps = fresh(p, "steps"), *i = fresh(p, "step");
-	if (!open)
+	const struct known *known = n->in[0] ? known_of(p->cx, n->in[0]) : NULL;
+	dim count = known ? known->at[0] : DIM_NONE;
+	if (!open && count != DIM_NONE && dim_ge(p->cx, count, 0))
+		line(p, "const int64_t %s = %s;", steps, most);
+	else if (!open)
 		line(p, "const int64_t %s = ptgc_max_i64(%s, 0);", steps, most);
 	struct growth g = {.n = n,
 			   .body = body,
@@ -362,6 +402,7 @@ void loop_put(struct printer *p, const struct node *n)
 	set_lengths(p, step, NULL);
 	h->where = NUMBER;
 	h->name = i;
+	h->below = count;
 	h = held(p, go);
 	set_lengths(p, go, NULL);
 	h->where = NUMBER;

@@ -30,6 +30,15 @@ static const char *in_range(struct printer *p, const struct node *n, const char 
 	return name;
 }
 
+/* Is i the number of a step of a loop that has no more steps than x is long? */
+static bool counts_within_axis(struct printer *p, const struct value *i, const struct value *x,
+			       uint32_t axis)
+{
+	dim below = held(p, i)->below;
+
+	return below != DIM_NONE && dim_ge(p->cx, dim_sub(p->cx, x->type.dims[axis], below), 0);
+}
+
 /* An element of x, or 0 if an axis that was indexed may be empty */
 static const char *guarded(struct printer *p, const struct value *x, uint32_t axis, const char *s)
 {
@@ -105,12 +114,14 @@ const char *gather_at(struct printer *p, const struct node *n, uint32_t r, const
 		    held(p, x)->where == UNSEEN)
 			return element(p, x, k < 0 ? k + count : k);
 	}
+	bool within = counts_within_axis(p, i, x, axis);
 	for (uint32_t j = 0; j < axis; j++)
 		own[j] = ix[j];
-	own[axis] = in_range(p, n, index, length(p, x, axis));
+	own[axis] = within ? index : in_range(p, n, index, length(p, x, axis));
 	for (uint32_t j = axis + 1; j < x->type.rank; j++)
 		own[j] = ix[j + i->type.rank - 1u];
-	return guarded(p, x, axis, at(p, x, own));
+	const char *s = at(p, x, own);
+	return within ? s : guarded(p, x, axis, s);
 }
 
 /* The indices may not be longer than the array along the other axes. */

@@ -17,6 +17,8 @@
 #define PIECE       "\2" /* alone on a line: the lines behind it, up to PIECE_END, are a piece */
 #define PIECE_END   "\3"
 
+#define NAME_CHARS "0123456789_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
 enum where {
 	UNSEEN,
 	NUMBER,  /* a variable: the value has one element */
@@ -39,6 +41,8 @@ struct held {
 	bool result;     /* of the graph */
 	const struct block *home;
 	const char **first, **step; /* of Slice: by axis */
+	dim below; /* of the number of a step: it is less than this length; DIM_NONE: nobody knows
+		    */
 	/* SLICE */
 	struct value *of;
 	const char *index;
@@ -83,10 +87,11 @@ struct printer {
 	vec(struct waited) waited;
 	const struct value **inputs; /* by parameter */
 	vec(const struct value *) constants;
-	vec(dim) lengths; /* that were found not to be negative */
-	bool dynamic;     /* some arrays have a size that only the run knows */
-	bool flags;       /* indices are checked: there is a variable `bad` */
-	uint32_t line;    /* of the text, last shown */
+	vec(dim) lengths;         /* that were found not to be negative */
+	bool dynamic;             /* some arrays have a size that only the run knows */
+	bool flags;               /* indices are checked: there is a variable `bad` */
+	uint32_t line;            /* of the text, last shown */
+	const struct node *shown; /* the next line of C is of this node; NULL: said already */
 	const struct node *at;
 	const struct block *block;
 	const char **array; /* of place_at() */
@@ -137,6 +142,8 @@ static inline bool is_word(char c)
 
 /* text.c */
 const char *textf(struct printer *p, const char *fmt, ...) PRINTF(2, 3);
+/* The next line has the line of the text that n is of before it, as a comment. */
+void show_line(struct printer *p, const struct node *n);
 void line(struct printer *p, const char *fmt, ...) PRINTF(2, 3);
 uint32_t count_lines(const char *s);
 const char *in_parens(struct printer *p, const char *s);

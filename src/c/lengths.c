@@ -7,8 +7,7 @@
 
 #include "c/internal.h"
 
-#define MAX_TALL   40 /* operators inside of each other in one dim */
-#define NAME_CHARS "0123456789_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#define MAX_TALL 40 /* operators inside of each other in one dim */
 
 static const char *atom_text(struct printer *p, dim d, bool *start)
 {

@@ -85,6 +85,7 @@ static const char *of_formula(struct printer *p, const struct value *v, const ch
 	if (op->view || (!v->name && strlen(s) < LONG_TEXT && held(p, v)->readers < 2))
 		return s;
 	const char *name = fresh(p, v->name ? v->name->s : "t");
+	show_line(p, n);
 	line(p, "const %s %s = %s;", number_type(v->type.dtype), name, s);
 	*vec_push(p->cx->arena, &p->once) =
 		(struct once){.v = v, .key = key.s ? key.s : "", .name = name};

@@ -18,25 +18,6 @@ const struct c_op c_ops[ONNX_COUNT] = {
 
 /* --- the walk --- */
 
-/* The line of the text that n is of, once */
-static void show_line(struct printer *p, const struct node *n)
-{
-	struct place at;
-	uint32_t begin, len;
-
-	if (p->cx->opt.strip || n->span.begin >= n->span.end)
-		return;
-	at = source_place(p->cx, text_place(p->cx, n->span, &(uint32_t){0}).begin);
-	if (!at.source || at.source->lib || at.line == p->line || at.source != p->cx->sources.at[0])
-		return;
-	p->line = at.line;
-	for (begin = 0; begin < at.len && (at.text[begin] == ' ' || at.text[begin] == '\t');)
-		begin++;
-	len = at.len - begin;
-	line(p, "/* %u: %s */", at.line,
-	     in_comment(p, textf(p, "%.*s", shown_len(at.text + begin, len, 90), at.text + begin)));
-}
-
 static uint32_t weight_of(const struct printer *p, const struct node *n)
 {
 	uint32_t most = 0;

@@ -20,12 +20,43 @@ const char *textf(struct printer *p, const char *fmt, ...)
 	return out.s ? out.s : "";
 }
 
+static void indent(struct printer *p)
+{
+	for (uint32_t i = 0; i < p->indent; i++)
+		sb_str(&p->out, "\t");
+}
+
+void show_line(struct printer *p, const struct node *n)
+{
+	p->shown = n && n->span.begin < n->span.end && !p->cx->opt.strip ? n : NULL;
+}
+
+/* The line of the text that the node is of, which was not the last one to be shown */
+static void add_comment(struct printer *p, const struct node *n)
+{
+	struct place at = source_place(p->cx, text_place(p->cx, n->span, &(uint32_t){0}).begin);
+	uint32_t begin = 0, len;
+
+	p->shown = NULL;
+	if (!at.source || at.source->lib || at.line == p->line || at.source != p->cx->sources.at[0])
+		return;
+	p->line = at.line;
+	while (begin < at.len && (at.text[begin] == ' ' || at.text[begin] == '\t'))
+		begin++;
+	len = at.len - begin;
+	indent(p);
+	sb_printf(&p->out, "/* %u: %s */\n", at.line,
+		  in_comment(p, textf(p, "%.*s", shown_len(at.text + begin, len, 90),
+				      at.text + begin)));
+}
+
 void line(struct printer *p, const char *fmt, ...)
 {
 	va_list args;
 
-	for (uint32_t i = 0; i < p->indent; i++)
-		sb_str(&p->out, "\t");
+	if (p->shown)
+		add_comment(p, p->shown);
+	indent(p);
 	va_start(args, fmt);
 	sb_vprintf(&p->out, fmt, args);
 	va_end(args);

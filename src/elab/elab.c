@@ -25,28 +25,26 @@ void define_known(struct ctx *cx, struct value *v)
 
 /* ---- statements ---- */
 
-/* What a step of a for computes has the step's number behind its name: t.0, t.1, ... */
+/* "x.1.0" of x in step 0 of the second step around it, of loops that are written out */
 static struct sym *name_in_steps(struct elab *e, struct sym *name)
 {
 	struct strbuf b = {.arena = e->cx->scratch};
-	const struct loop_state *at[MAX_BLOCK_DEPTH];
-	uint32_t n = 0;
+	uint32_t at[MAX_BLOCK_DEPTH], n = 0;
 
 	for (struct loop_state *l = e->loop; l && n < MAX_BLOCK_DEPTH; l = l->outer)
-		at[n++] = l;
+		if (l->stepwise)
+			at[n++] = l->step;
 	if (!n)
 		return name;
 	sb_str(&b, name->s);
 	while (n)
-		sb_printf(&b, ".%u", at[--n]->step);
+		sb_printf(&b, ".%u", at[--n]);
 	return intern(e->cx, b.s, b.len);
 }
 
-/* Gives the user's name to what a statement of the graph computed. */
-static void name_value(struct elab *e, struct value *v, struct sym *name)
+void keep_name(struct elab *e, struct value *v, struct sym *name)
 {
-	if (e->frame->fn && e->frame->fn->is_graph && e->block == e->graph->block && !v->name &&
-	    !e->frame->library)
+	if (e->frame->fn && e->frame->fn->is_graph && !v->name && !e->frame->library)
 		v->name = name_in_steps(e, name);
 }
 
@@ -64,7 +62,7 @@ bool bind_target(struct elab *e, struct target *t, struct cv v)
 		if (ok && want)
 			type_is_written(e, x);
 		if (ok && !discard)
-			name_value(e, x, t->name);
+			keep_name(e, x, t->name);
 		v = ok ? cv_value(x, t->span) : poison(t->span);
 	}
 	if (!discard)

@@ -294,6 +294,7 @@ static bool bind_header(struct elab *e, struct aloop *a, struct loop_header *h,
 	for (struct aitem *it = a->items; it; it = it->next) {
 		if (!it->in) {
 			struct value *p = l->carried[c++].param;
+			keep_name(e, p, it->name);
 			bind_value(e, it->name,
 				   p->type.dtype ? cv_value(p, it->span) : poison(it->span),
 				   it->span)
@@ -307,6 +308,8 @@ static bool bind_header(struct elab *e, struct aloop *a, struct loop_header *h,
 			v = element_of(e, h->seq[k], cv_value(iteration, it->span));
 			ok &= v != NULL;
 		}
+		if (v)
+			keep_name(e, v, it->name);
 		bind_value(e, it->name, v ? cv_value(v, it->span) : poison(it->span), it->span)
 			->used = true;
 		k++;
@@ -670,8 +673,10 @@ static bool exec_unrolled(struct elab *e, struct stmt *s, struct loop_header *h,
 	for (uint32_t i = 0; i < l->ncarried; i++)
 		l->carried[i].param = l->carried[i].init;
 	l->block = e->block;
+	l->stepwise = true;
 	e->loop = l;
 	for (uint32_t step = 0; step < steps && ok; step++) {
+		l->step = step;
 		push_scope(e);
 		ok = unrolled_step(e, a, h, l, step, rows);
 		pop_scope(e);

@@ -348,7 +348,7 @@ static bool check_step(struct elab *e, struct stmt *s, struct loop_state *l)
 bool exec_for(struct elab *e, struct stmt *s)
 {
 	struct aloop *a = s->u.loop;
-	struct loop_state l = {.written_out = a};
+	struct loop_state l = {.written_out = a, .stepwise = true};
 	struct steps st = {0};
 	uint32_t nitems = 0, nresults = 0;
 

@@ -82,7 +82,8 @@ struct loop_state { /* the loop whose body is being elaborated */
 	uint32_t ncarried;
 	struct value *until;             /* bool[], NULL when there is none */
 	const struct aloop *written_out; /* of a for; NULL: of a loop */
-	uint32_t step;                   /* of a for */
+	bool stepwise;                   /* its steps are elaborated one by one, this one now: */
+	uint32_t step;
 };
 
 /* Names that stand outside of graphs and fns, of all files, found by what sees them and by name */
@@ -239,6 +240,8 @@ const char *near_name(struct elab *e, const struct sym *name);        /* of a va
 
 /* elab.c: statements */
 bool exec_block(struct elab *e, struct ablock *b);
+/* Gives the user's name to what a statement or a header of the graph computed. */
+void keep_name(struct elab *e, struct value *v, struct sym *name);
 bool bind_target(struct elab *e, struct target *t, struct cv v);
 void define_known(struct ctx *cx, struct value *v);
 
