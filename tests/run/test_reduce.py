@@ -48,6 +48,17 @@ def test_sum(dtype):
     cases(total, dtype, axes, sizes=(0, 1, 2, 7), data=moderate, atol=2e-14 if dtype == "float64" else 0)  # 504 terms up to 3
 
 
+@pytest.mark.parametrize("n", (1, 2, 4, 5, 6))
+@pytest.mark.parametrize("dtype", ("float64", "float16", "int8", "uint64", "bool"))
+def test_list_of_conditions(dtype, n):
+    """All and Any of scalars, of which one may be a constant: what PyMC checks of a distribution's parameters"""
+    x = [variable(dtype, (), True, f"x{i}") for i in range(n)]
+    c = Compiled(x, [op(pt.stack(v)) for v in (x, [*x, pt.constant(True)], [pt.constant(0, dtype), *x]) for op in (pt.all, pt.any)])
+    corners = [0, 1, *((np.nan, -0.0, -np.inf) if np.dtype(dtype).kind == "f" else ())]
+    for k in range(2 * n + 4):
+        c.run(*(corners[(k >> i & 1) + (2 if k % 3 == 2 and len(corners) > 2 else 0)] for i in range(n)))
+
+
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_sum_corners(dtype):
     x = variable(dtype, (3, 5), True, "x")

@@ -10,6 +10,7 @@
 #include "lower/ops/lowerings.h"
 
 #define MANY_BOOLS (1 << 16) /* elements of a constant that are read at compile time */
+#define MAX_BOOLS  5 /* of a list: one And each costs less than Concat, Cast, ReduceMin and Cast */
 
 struct reduction {
 	struct value *x;
@@ -423,6 +424,27 @@ static enum dtype accumulator_dtype(struct build *b, struct node *n, const struc
 	return out == DT_FLOAT16 ? DT_FLOAT32 : out;
 }
 
+/* All or Any of a list of scalars, as the conditions of a distribution's parameters are: And or Or
+ * of two after another. NULL: it is none, or so long that a reduction takes fewer nodes. */
+static struct value *lower_list_of_bools(struct build *b, const struct node *n)
+{
+	const struct node *list = n->in[0]->def;
+	bool all = is_call(n, OP_All);
+	struct value *so_far = NULL;
+
+	if (!(all || is_call(n, OP_Any)) || !list || !is_call(list, OP_MakeVector) || !list->nin ||
+	    list->nin > MAX_BOOLS || !flag_is_on(b->cx, FLAG_FOLD))
+		return NULL;
+	for (uint32_t i = 0; i < list->nin; i++) {
+		struct value *x = low(b, list->in[i]);
+		if (x->type.rank)
+			return NULL;
+		x = cast(b, x, DT_BOOL);
+		so_far = so_far ? emit_(b, all ? ONNX_And : ONNX_Or, so_far, x) : x;
+	}
+	return so_far;
+}
+
 static bool read_reduction(struct build *b, struct node *n, struct reduction *r)
 {
 	r->x = low(b, n->in[0]);
@@ -443,6 +465,10 @@ bool lower_reduce(struct build *b, struct node *n)
 
 	if (!read_reduction(b, n, &r))
 		return false;
+	if (r.naxes == 1 && (v = lower_list_of_bools(b, n)) != NULL) {
+		lowered(b, n, 0, v);
+		return true;
+	}
 	if (r.naxes == 0) {
 		bool logic = is_call(n, OP_All) || is_call(n, OP_Any);
 		v = cast(b, r.x, logic ? DT_BOOL : r.acc);
