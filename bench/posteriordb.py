@@ -376,7 +376,12 @@ def speed(posterior):
     import ptgc
 
     spec = importlib.util.spec_from_file_location("native_speed", TOP / "bench" / "native.py")
-    spec.loader.exec_module(native := importlib.util.module_from_spec(spec))  # tests/c has a module native, too
+    spec.loader.exec_module(native := importlib.util.module_from_spec(spec))
+    from native import Refused  # that of tests/c, which bench/native.py reads too
+
+    def microseconds(call):
+        return native.turns(call)[0]
+
     model, draws = posterior.model(), posterior.draws()
     points = near_start(model, 1) if draws is None else unconstrained(model, draws, 1)
     point = [np.asarray(p[0]) for p in points]
@@ -386,13 +391,13 @@ def speed(posterior):
     feed = dict(zip([i.name for i in session.get_inputs()], point, strict=True))
     want = session.run(None, feed)
     scale = np.abs(want[1]).max()
-    row["onnx"] = native.best(lambda k: [session.run(None, feed) for _ in range(k)], 200)
+    row["onnx"] = microseconds(lambda k: [session.run(None, feed) for _ in range(k)])
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "density.ptg"
         ptgc.save_ptg(path, inputs, outputs, name="density")
         try:
             code = native.to_c(path, "--strip")
-        except native.Refused as e:
+        except Refused as e:
             row["c_refused"] = str(e).splitlines()[0].split("error: ")[-1]
         else:
             library = native.compiled(code + native.LOOP % {"name": "density"}, native.FLAGS)
@@ -404,9 +409,7 @@ def speed(posterior):
             call, keep = c.prepared(given, lengths)
             run = c.dll.bench_density
             assert run(*call, ctypes.c_int(1)) == 0
-            once = native.best(lambda k: run(*call, ctypes.c_int(k)), 1)
-            n = int(np.clip(20000 / once, 1, 100000))
-            row["c"] = native.best(lambda k: run(*call, ctypes.c_int(k)), n)
+            row["c"] = microseconds(lambda k: run(*call, ctypes.c_int(k)))
             del keep
     for mode in "JAX", "NUMBA":
         try:
@@ -415,7 +418,7 @@ def speed(posterior):
             got = f(*point)
             row[f"{mode.lower()}_compile_s"] = time.perf_counter() - begin
             np.testing.assert_allclose(np.asarray(got[1]), want[1], rtol=1e-6, atol=1e-6 * scale)
-            row[mode.lower()] = native.best(lambda k, f=f: [[np.asarray(r) for r in f(*point)] for _ in range(k)], 200)
+            row[mode.lower()] = microseconds(lambda k, f=f: [[np.asarray(r) for r in f(*point)] for _ in range(k)])
         except Exception as e:  # what a mode cannot do is part of the comparison
             row[f"{mode.lower()}_refused"] = f"{type(e).__name__}: {str(e).splitlines()[0][:80]}"
     return row

@@ -52,7 +52,7 @@ static void make_place(struct printer *p, const struct value *v, const char *con
 
 	set_lengths(p, v, known);
 	if (single(p, v) && !h->stored) {
-		h->name = fresh(p, v->name && !h->result ? v->name->s : "x");
+		h->name = h->result ? fresh(p, "x") : fresh_for(p, v, "x");
 		h->where = NUMBER;
 		h->result = false;
 		line(p, "%s %s = %s;", number_type(v->type.dtype), h->name, first);
@@ -104,7 +104,7 @@ void if_put(struct printer *p, const struct node *n)
 			sizes[i][k] = fresh(p, "n");
 			line(p, "int64_t %s = 0;", sizes[i][k]);
 		}
-		held(p, v)->name = fresh(p, v->name ? v->name->s : "a");
+		held(p, v)->name = fresh_for(p, v, "a");
 		line(p, "%s *%s = NULL;", memory_type(v->type.dtype), held(p, v)->name);
 	}
 	for (int b = 0; b < 2; b++) {

@@ -279,7 +279,8 @@ const char *pow_at(struct printer *p, const struct node *n, uint32_t i, const ch
 		return as_float16(p, n, textf(p, "ptgc_powf(%s, %s)", a, b));
 	if (is_float(t))
 		return t == DT_FLOAT64
-			       ? textf(p, "ptgc_pow(%s, (double)%s)", a, in_parens(p, b))
+			       ? textf(p, "ptgc_pow(%s, %s)", a,
+				       e == t ? b : textf(p, "(double)%s", in_parens(p, b)))
 			       : as_float16(p, n,
 					    textf(p, "(float)ptgc_pow((double)%s, (double)%s)",
 						  in_parens(p, a), in_parens(p, b)));

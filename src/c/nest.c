@@ -84,7 +84,7 @@ static const char *of_formula(struct printer *p, const struct value *v, const ch
 	const char *s = op->at(p, n, i, ix);
 	if (op->view || (!v->name && strlen(s) < LONG_TEXT && held(p, v)->readers < 2))
 		return s;
-	const char *name = fresh(p, v->name ? v->name->s : "t");
+	const char *name = fresh_for(p, v, "t");
 	show_line(p, n);
 	line(p, "const %s %s = %s;", number_type(v->type.dtype), name, s);
 	*vec_push(p->cx->arena, &p->once) =
@@ -219,7 +219,7 @@ void make_array(struct printer *p, const struct value *v)
 		line(p, "%s *const %s = out->%s;", memory_type(v->type.dtype), h->name, h->name);
 		return;
 	}
-	const char *name = fresh(p, v->name ? v->name->s : "a");
+	const char *name = fresh_for(p, v, "a");
 	make_room(p, v, textf(p, "%s *const %s", memory_type(v->type.dtype), name), name);
 }
 
@@ -348,7 +348,7 @@ void keep(struct printer *p, const struct value *v)
 		for (uint32_t i = 0; i < v->type.rank; i++)
 			ix[i] = "0";
 		const char *s = c_ops[v->def->onnx->id].at(p, v->def, result, ix);
-		h->name = fresh(p, v->name ? v->name->s : "t");
+		h->name = fresh_for(p, v, "t");
 		line(p, "const %s %s = %s;", number_type(t), h->name, s);
 		h->where = NUMBER;
 		return;

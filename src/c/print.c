@@ -35,12 +35,19 @@ static bool is_reshape(const struct node *n)
 	       n->onnx->id == ONNX_Unsqueeze || n->onnx->id == ONNX_Squeeze;
 }
 
+/* A cast of an integer takes less than to store it and to read it again. */
+static bool casts_integers(const struct node *n)
+{
+	return n->onnx->id == ONNX_Cast && is_discrete((enum dtype)n->in[0]->type.dtype) &&
+	       is_discrete((enum dtype)n->out[0]->type.dtype);
+}
+
 /* How v, result of n with a formula, is held */
 static void hold(struct printer *p, const struct node *n, const struct value *v)
 {
 	struct held *h = held(p, v), *x = n->nin && n->in[0] ? held(p, n->in[0]) : NULL;
 	const struct c_op *op = &c_ops[n->onnx->id];
-	bool cheap = op->view;
+	bool cheap = op->view || casts_integers(n);
 
 	h->where = FORMULA;
 	h->weight = weight_of(p, n);

@@ -171,34 +171,55 @@ static void join_lanes(struct printer *p, enum reduction r, enum dtype t, const 
 	}
 }
 
-/* Elements of x, or of the array `terms` if there is one, joined with the lanes `sums`: whole
- * rounds of LANES, and then the rest */
+/* Element `at` of x, or of the array `terms` if there is one, joined with a lane */
+static void join_lane(struct printer *p, enum reduction r, const struct value *x, const char *terms,
+		      const char *lane, const char *at, const char **ix, uint32_t axis)
+{
+	p->indent++;
+	ix[axis] = at;
+	if (terms)
+		join(p, r, x->type.dtype, lane, textf(p, "%s[%s]", terms, at));
+	else
+		join_element(p, r, x, lane, ix);
+	p->indent--;
+}
+
+/* Elements of x, or of `terms`, joined with the lanes `sums`: whole rounds of LANES, and then the
+ * rest. Where the number of elements is known only what there is of both is written. */
 static void go_round(struct printer *p, enum reduction r, const struct value *x, const char *terms,
 		     const char *sums, const char *len, const char **ix, uint32_t axis)
 {
 	const char *i = fresh(p, "i"), *lane = fresh(p, "lane");
+	int64_t n = 0, rounds;
+	bool known = is_number_text(len, &n);
 
-	line(p, "int64_t %s = 0;", i);
-	line(p, "for (; %s + %d <= %s; %s += %d)", i, LANES, in_parens(p, len), i, LANES);
-	line(p, "\tfor (int64_t %s = 0; %s < %d; ++%s) {", lane, lane, LANES, lane);
-	p->indent += 2;
-	ix[axis] = textf(p, "(%s + %s)", i, lane);
-	lane = textf(p, "%s[%s]", sums, lane);
-	if (terms)
-		join(p, r, x->type.dtype, lane, textf(p, "%s[%s]", terms, ix[axis]));
+	rounds = n - n % LANES;
+	len = in_parens(p, len);
+	if (!known)
+		line(p, "int64_t %s = 0;", i);
+	if (!known || rounds) {
+		if (known)
+			line(p, "for (int64_t %s = 0; %s < %lld; %s += %d)", i, i,
+			     (long long)rounds, i, LANES);
+		else
+			line(p, "for (; %s + %d <= %s; %s += %d)", i, LANES, len, i, LANES);
+		line(p, "\tfor (int64_t %s = 0; %s < %d; ++%s) {", lane, lane, LANES, lane);
+		p->indent++;
+		join_lane(p, r, x, terms, textf(p, "%s[%s]", sums, lane),
+			  textf(p, "(%s + %s)", i, lane), ix, axis);
+		p->indent--;
+		line(p, "\t}");
+	}
+	if (known && n == rounds)
+		return;
+	if (known)
+		line(p, "for (int64_t %s = %lld; %s < %s; ++%s) {", i, (long long)rounds, i, len,
+		     i);
 	else
-		join_element(p, r, x, lane, ix);
-	p->indent -= 2;
-	line(p, "\t}");
-	line(p, "for (; %s < %s; ++%s) {", i, in_parens(p, len), i);
-	p->indent++;
-	ix[axis] = i;
-	lane = textf(p, "%s[%s %% %d]", sums, i, LANES);
-	if (terms)
-		join(p, r, x->type.dtype, lane, textf(p, "%s[%s]", terms, i));
-	else
-		join_element(p, r, x, lane, ix);
-	p->indent--;
+		line(p, "for (; %s < %s; ++%s) {", i, len, i);
+	lane = known ? plus(p, i, textf(p, "%lld", (long long)-rounds))
+		     : textf(p, "%s %% %d", i, LANES);
+	join_lane(p, r, x, terms, textf(p, "%s[%s]", sums, lane), i, ix, axis);
 	line(p, "}");
 }
 
@@ -225,21 +246,30 @@ static void go_by_blocks(struct printer *p, enum reduction r, const struct value
 	const char *from = fresh(p, "from"), *terms = fresh(p, "terms"), *n = fresh(p, "n");
 	const char *k = fresh(p, "k");
 	uint32_t mark = p->once.len;
+	int64_t number;
+	bool one = is_number_text(len, &number) && number <= BLOCK;
 
 	len = in_parens(p, len);
-	line(p, "for (int64_t %s = 0; %s < %s; %s += %d) {", from, from, len, from, BLOCK);
-	p->indent++;
-	line(p, "const int64_t %s = %s - %s < %d ? %s - %s : %d;", n, len, from, BLOCK, len, from,
-	     BLOCK);
-	line(p, "%s %s[%d];", number_type(x->type.dtype), terms, BLOCK);
+	if (one) {
+		n = len;
+		line(p, "%s %s[%s];", number_type(x->type.dtype), terms, number > 0 ? len : "1");
+	} else {
+		line(p, "for (int64_t %s = 0; %s < %s; %s += %d) {", from, from, len, from, BLOCK);
+		p->indent++;
+		line(p, "const int64_t %s = %s - %s < %d ? %s - %s : %d;", n, len, from, BLOCK, len,
+		     from, BLOCK);
+		line(p, "%s %s[%d];", number_type(x->type.dtype), terms, BLOCK);
+	}
 	line(p, "for (int64_t %s = 0; %s < %s; ++%s) {", k, k, n, k);
 	p->indent++;
-	ix[axis] = textf(p, "(%s + %s)", from, k);
+	ix[axis] = one ? k : textf(p, "(%s + %s)", from, k);
 	line(p, "%s[%s] = %s;", terms, k, at(p, x, ix));
 	p->once.len = mark;
 	p->indent--;
 	line(p, "}");
 	go_round(p, r, x, terms, sums, n, ix, axis);
+	if (one)
+		return;
 	p->indent--;
 	line(p, "}");
 }
@@ -381,7 +411,9 @@ void arg_put(struct printer *p, const struct node *n)
 	ix[axis] = i;
 	line(p, "const %s %s = %s;", number_type(t), now, at(p, x, ix));
 	p->once.len = mark;
-	line(p, "if (%s == 0 || %s %s%s %s) {", i, now, sign, last ? "=" : "", best);
+	const char *nan =
+		is_float(t) ? textf(p, " || (ptgc_is_nan(%s) && !ptgc_is_nan(%s))", now, best) : "";
+	line(p, "if (%s == 0 || %s %s%s %s%s) {", i, now, sign, last ? "=" : "", best, nan);
 	line(p, "\t%s = %s;", best, now);
 	line(p, "\t%s = %s;", where, i);
 	line(p, "}");

@@ -306,6 +306,19 @@ const char *fresh(struct printer *p, const char *base)
 	return all;
 }
 
+/* Of a variable of run(), which nobody else names: what is no letter, digit or _ is one _. */
+const char *fresh_for(struct printer *p, const struct value *v, const char *otherwise)
+{
+	struct strbuf out = {.arena = p->cx->arena};
+
+	for (const char *s = v->name ? v->name->s : ""; *s; s++)
+		if (is_word(*s))
+			sb_add(&out, s, 1);
+		else if (out.s && out.s[out.len - 1] != '_')
+			sb_str(&out, "_");
+	return fresh(p, out.s ? out.s : otherwise);
+}
+
 const char *fresh_in_file(struct printer *p, const char *base)
 {
 	return fresh(p, textf(p, "%s_%s", p->model, base));

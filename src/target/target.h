@@ -54,6 +54,13 @@ const struct onnx_op *find_kernel(struct ctx *cx, enum onnx_id id, enum dtype t,
 /* The same for an operator of a row of onnx/own.def, if the target's kernel is that function */
 const struct onnx_op *find_function(struct ctx *cx, enum onnx_id id, enum dtype t, uint32_t nin);
 
+/* Do ReduceMax, ReduceMin, ArgMax and ArgMin let the first NaN win, and compare int64 exactly?
+ * ONNX's specification leaves it open. The target c does as NumPy does. */
+static inline bool extremes_are_numpys(enum ptgc_target t)
+{
+	return t == PTGC_C;
+}
+
 /* costs.c: nanoseconds that a node takes whose inputs have dtype t, on the machine and in the
  * release that costs_ort.def names; only comparisons say something. elements: of the result; of
  * Loop and Scan the steps, of If the results, without the nodes in them. */

@@ -228,7 +228,8 @@ static struct value *lower_mean(struct build *b, struct reduction *r)
  */
 static bool may_ignore_nan(struct build *b, const struct value *x)
 {
-	return b->cx->opt.nans && is_float((enum dtype)x->type.dtype) && !never_nan(x);
+	return b->cx->opt.nans && is_float((enum dtype)x->type.dtype) && !never_nan(x) &&
+	       !extremes_are_numpys(b->target);
 }
 
 /* *nan is a sum of absolute values, which is NaN if and only if an element is NaN. */
@@ -377,11 +378,11 @@ static struct value *lower_max_or_min(struct build *b, struct node *n, struct re
 		raises(b, "an axis of length 0 has no %s", max ? "maximum" : "minimum");
 		return r->x;
 	}
-	bool wide = dtypes[t].size == 8 && is_int(t);
+	bool wide = dtypes[t].size == 8 && is_int(t) && !extremes_are_numpys(b->target);
 	if (b->target == PTGC_PORTABLE && t == DT_UINT32)
 		wide = true; /* ReduceMax would need float64 */
 	if (is_float(t) && r->naxes == r->x->type.rank && r->maybe_empty && !initial &&
-	    b->cx->opt.nans)
+	    b->cx->opt.nans && !extremes_are_numpys(b->target))
 		return extreme_float(b, r, max, true);
 	if (!initial && !wide)
 		r->x = check_nonempty(b, r->x, r->axes, r->naxes);
