@@ -101,4 +101,49 @@ const char *safetensors_dtype(enum dtype t); /* "F64"; NULL: the format has no s
 struct tensor *safetensors_tensor(struct ctx *cx, struct span s, const char *path,
 				  struct mapping *m, const char *name);
 
+/* --- bytes.c: tensors as bytes of a file, and where these go --- */
+struct sink { /* sticky error: after a failed write all others do nothing */
+	bool (*write)(struct sink *s, const void *data, size_t len);
+	int error; /* errno */
+	uint64_t written;
+	void (*expect)(struct sink *s, uint64_t size); /* optional: the size of what follows */
+	/* Optional: copies bytes of a file without reading them into memory. Returns how many; the
+	 * caller writes the rest. */
+	size_t (*copy)(struct sink *s, int fd, uint64_t offset, size_t len);
+};
+/* The file that the bytes are of; NULL: they are of none */
+const struct mapping *mapping_of(const struct ctx *cx, const uint8_t *data);
+/* The elements that a tensor holds, little endian */
+const void *bytes_of_tensor(struct ctx *cx, const struct tensor *t);
+void expand_splat(const struct tensor *t, uint8_t *to, size_t size);
+bool write_tensor(struct ctx *cx, struct sink *s, const struct tensor *t); /* all its elements */
+/* Those of a large open file go from the file to the sink, if the system can. */
+bool write_bytes(const struct ctx *cx, struct sink *s, const uint8_t *data, size_t len);
+
+/* weights.c: the weights of a model that is C, as one file: tensors, each at a multiple of
+ * WEIGHTS_ALIGNMENT, and after them zeros and the check number, which is a hash of all before it.
+ * Its last 8 bytes are that number. */
+#define WEIGHTS_ALIGNMENT 64u
+#define EXTERNAL_MIN      1024u /* bytes of a tensor: smaller ones stay in the model */
+struct weights {
+	vec(const struct tensor *) at;
+	uint64_t bytes; /* of the file */
+	uint64_t check;
+};
+uint64_t add_weight(struct ctx *cx, struct weights *w, const struct tensor *t); /* its place */
+void end_weights(struct ctx *cx, struct weights *w); /* finds the check number */
+bool write_weights(struct ctx *cx, struct sink *s, const struct weights *w);
+
+/* hash_sink.c: the hash of all bytes that are written (XXH64, which the tool xxhsum has too) */
+#define HASH_DIGITS 16 /* as hexadecimal text */
+struct hash_sink {
+	struct sink sink;
+	uint64_t lanes[4];
+	uint8_t rest[32]; /* bytes that fill no block yet: sink.written % 32 of them */
+};
+void hash_sink_init(struct hash_sink *h);
+uint64_t hash_sink_end(const struct hash_sink *h);
+/* name, with the hash in the place of its last *; a name without a * as it is */
+const char *name_with_hash(struct ctx *cx, const char *name, uint64_t hash);
+
 #endif

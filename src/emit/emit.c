@@ -14,12 +14,9 @@
 #define CHUNK     ((size_t)60 << 10) /* small enough to be cut from the chunks of the arena */
 #define INLINE    4096u              /* tensors up to this are copied into the chunks */
 #define ALIGNMENT 4096u              /* of external tensors, so that they can be mapped */
-#define COPIED    ((size_t)1 << 18)  /* the system copies larger tensors from their files */
 #define PADDED    ((size_t)1 << 20)  /* and aligned, so that it can copy whole pages */
 #define PAGE      4096u
 #define MODEL_MAX ((uint64_t)INT32_MAX) /* protobuf's limit */
-/* Smaller tensors stay in the model, as ONNX Runtime needs shapes and axes there. */
-#define EXTERNAL_MIN 1024u
 
 /* A piece of the output: bytes of a chunk, or the data of a tensor. */
 struct piece {
@@ -180,16 +177,6 @@ static void pack_value_info(struct emit *e, unsigned field, const struct value *
 
 /* Tensors */
 
-static const struct mapping *mapping_of(const struct ctx *cx, const uint8_t *data)
-{
-	for (uint32_t i = 0; i < cx->mappings.len; i++) {
-		const struct mapping *m = cx->mappings.at[i];
-		if ((uintptr_t)data - (uintptr_t)m->data < m->len)
-			return m;
-	}
-	return NULL;
-}
-
 /* The padding after the data of a large tensor of a file that makes the data begin at the same
  * offset in a page as in its file, if the size of the model is a multiple of a page. Then the
  * system copies whole pages, in two thirds of the time. */
@@ -201,19 +188,6 @@ static size_t padding(struct emit *e, const struct tensor *t)
 		return 0;
 	e->padded = true;
 	return -(e->total + size + ((uintptr_t)t->data - (uintptr_t)m->data)) % PAGE;
-}
-
-static const void *bytes_of_tensor(struct ctx *cx, const struct tensor *t)
-{
-	return little_endian(cx, (enum dtype)t->dtype, t->data, t->splat ? 1 : t->count);
-}
-
-static void expand_splat(const struct tensor *t, uint8_t *to, size_t size)
-{
-	size_t n = dtypes[t->dtype].size;
-	for (size_t i = 0; i < size; i += n)
-		memcpy(to + i, t->data, n);
-	swap_to_little_endian((enum dtype)t->dtype, to, size / n);
 }
 
 /* Packs the data of a tensor: copies a small one, else adds a piece that points to the data. */
@@ -615,34 +589,6 @@ static void pack_model_head(struct emit *e)
 
 /* Writing */
 
-static bool write_splat(struct sink *s, const struct tensor *t, uint64_t size)
-{
-	uint8_t buf[16384]; /* a multiple of all element sizes */
-	expand_splat(t, buf, size < sizeof(buf) ? (size_t)size : sizeof(buf));
-	for (uint64_t n; size; size -= n) {
-		n = size < sizeof(buf) ? size : sizeof(buf);
-		if (!s->write(s, buf, (size_t)n))
-			return false;
-	}
-	return true;
-}
-
-bool write_tensor(struct ctx *cx, struct sink *s, const struct tensor *t)
-{
-	uint64_t size = tensor_size(t);
-
-	return t->splat ? write_splat(s, t, size)
-			: s->write(s, bytes_of_tensor(cx, t), (size_t)size);
-}
-
-/* Writes bytes; those of a large open file go from the file to the sink, if the system can. */
-static bool write_bytes(const struct emit *e, struct sink *s, const uint8_t *data, size_t len)
-{
-	const struct mapping *m = s->copy && len >= COPIED ? mapping_of(e->cx, data) : NULL;
-	size_t n = m && m->fd >= 0 ? s->copy(s, m->fd, (uint64_t)(data - m->data), len) : 0;
-	return s->write(s, data + n, len - n);
-}
-
 static bool write_external(struct emit *e, struct sink *s, const struct place_out *at)
 {
 	static const uint8_t zeros[ALIGNMENT];
@@ -654,8 +600,7 @@ static bool write_external(struct emit *e, struct sink *s, const struct place_ou
 			continue;
 		if (at[i].offset > written && !s->write(s, zeros, (size_t)(at[i].offset - written)))
 			return false;
-		if (t->splat ? !write_splat(s, t, size)
-			     : !write_bytes(e, s, bytes_of_tensor(e->cx, t), (size_t)size))
+		if (!write_tensor(e->cx, s, t))
 			return false;
 		written = at[i].offset + size;
 	}
@@ -667,8 +612,8 @@ static bool write_model(struct emit *e, struct sink *s)
 	if (s->expect)
 		s->expect(s, e->total);
 	for (const struct piece *p = e->pieces; p; p = p->next)
-		if (p->tensor ? !write_splat(s, p->tensor, p->len)
-			      : !write_bytes(e, s, p->data, p->len))
+		if (p->tensor ? !write_tensor(e->cx, s, p->tensor)
+			      : !write_bytes(e->cx, s, p->data, p->len))
 			return false;
 	return true;
 }
@@ -677,14 +622,13 @@ static bool write_model(struct emit *e, struct sink *s)
  * own weights under this name or none. */
 static const char *external_name(struct emit *e, const struct place_out *at)
 {
-	const char *name = e->cx->opt.external_name, *star = strrchr(name, '*');
+	const char *name = e->cx->opt.external_name;
 	struct hash_sink hash;
-	if (!star)
+	if (!strchr(name, '*'))
 		return name;
 	hash_sink_init(&hash);
 	write_external(e, &hash.sink, at);
-	return arena_printf(e->cx->arena, "%.*s%0*llx%s", (int)(star - name), name, HASH_DIGITS,
-			    (unsigned long long)hash_sink_end(&hash), star + 1);
+	return name_with_hash(e->cx, name, hash_sink_end(&hash));
 }
 
 static void report_depth(struct ctx *cx, const struct node *n)

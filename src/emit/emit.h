@@ -6,19 +6,12 @@
 
 #include <signal.h>
 
+#include "data/data.h"
 #include "graph/graph.h"
 
-/* write.c: where bytes go */
-struct sink { /* sticky error: after a failed write all others do nothing */
-	bool (*write)(struct sink *s, const void *data, size_t len);
-	int error; /* errno */
-	uint64_t written;
-	void (*expect)(struct sink *s, uint64_t size); /* optional: the size of what follows */
-	/* Optional: copies bytes of a file without reading them into memory. Returns how many; the
-	 * caller writes the rest. */
-	size_t (*copy)(struct sink *s, int fd, uint64_t offset, size_t len);
-};
-/* Writes to a temporary file in the folder of `path`, which commit renames to `path` and abort
+/* write.c: sinks (data.h) that are files or memory.
+ *
+ * Writes to a temporary file in the folder of `path`, which commit renames to `path` and abort
  * removes. It is locked (flock) until then, so that sweep_temps() of another process lets it be.
  * Devices, FIFOs and /dev/stdout are written directly. A function that fails returns false and sets
  * sink.error. */
@@ -56,16 +49,6 @@ struct mem_sink {
 };
 void mem_sink_init(struct mem_sink *m, struct arena *a);
 
-/* hash_sink.c: the hash of all bytes that are written (XXH64, which the tool xxhsum has too) */
-#define HASH_DIGITS 16 /* as hexadecimal text */
-struct hash_sink {
-	struct sink sink;
-	uint64_t lanes[4];
-	uint8_t rest[32]; /* bytes that fill no block yet: sink.written % 32 of them */
-};
-void hash_sink_init(struct hash_sink *h);
-uint64_t hash_sink_end(const struct hash_sink *h);
-
 /* sweep.c: removes what earlier runs left behind. What another process is writing stays. */
 void sweep_temps(const char *path); /* temporary files in the folder of `path` */
 /* Removes the weights beside a model that are called after it, `location` with other digits, but
@@ -75,8 +58,6 @@ void sweep_weights(const char *model, const char *location, int old);
 
 /* emit.c */
 bool emit_model(struct ctx *cx, const struct graph *g, struct sink *out, struct sink *external);
-
-bool write_tensor(struct ctx *cx, struct sink *s, const struct tensor *t);
 
 /* state.c: the first values of the graph's states, as a .safetensors file. No state is of strings.
  */

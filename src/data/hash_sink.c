@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "emit/emit.h"
+#include "data/data.h"
 
 #define P1    0x9E3779B185EBCA87u
 #define P2    0xC2B2AE3D27D4EB4Fu
@@ -103,4 +103,13 @@ uint64_t hash_sink_end(const struct hash_sink *h)
 	v = (v ^ v >> 33) * P2;
 	v = (v ^ v >> 29) * P3;
 	return v ^ v >> 32;
+}
+
+const char *name_with_hash(struct ctx *cx, const char *name, uint64_t hash)
+{
+	const char *star = strrchr(name, '*');
+
+	return star ? arena_printf(cx->arena, "%.*s%0*llx%s", (int)(star - name), name, HASH_DIGITS,
+				   (unsigned long long)hash, star + 1)
+		    : name;
 }
