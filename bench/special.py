@@ -71,7 +71,7 @@ def main():
         args = "abcd"[: len(ranges)]
         text = f"graph model({', '.join(f'{v}: float64[n]' for v in args)}) -> (y) {{ y = {name}({', '.join(args)}) }}"
         model = ptgc.compile(text)
-        native = load_model(compile_text(text, code=True, model_name="model", flags=["fentry"]).model)
+        native = load_model(compile_text(text, code=True, model_name="model", flags=["fentry"]))
         session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
         cells = []
         for n in SIZES:

@@ -217,7 +217,7 @@ class CallsInC(Calls):
 
     def compile(self, text):
         made = _lib.compile_text(text, code=True, model_name=MODEL, math="standard", flags=["Wno-unused", "fentry"])
-        self.model = load_model(made.model, ("-O1",))
+        self.model = load_model(made, ("-O1",))
 
     def results(self, feeds):
         return self.model.run(*feeds.values())

@@ -148,7 +148,7 @@ static void lowered_graph(struct ctx *cx, struct job *job, struct graph *g)
 	else if (job->stage == STAGE_LEAST_RUNTIME)
 		dump_least_runtime(cx, job);
 	else if (job->stage == STAGE_MODEL && cx->opt.target == PTGC_C)
-		print_c(cx, g, &job->text_out, &job->header);
+		print_c(cx, g, &job->text_out, &job->header, &job->weights);
 	job->graph = g;
 }
 
@@ -221,9 +221,15 @@ enum ptgc_status compile(struct ctx *cx, struct job *job)
 	return status;
 }
 
-enum ptgc_status compile_emit(struct ctx *cx, struct job *job, struct sink *out,
-			      struct sink *external, struct sink *state)
+static bool has_failed(const struct sink *s)
 {
+	return s && s->error;
+}
+
+enum ptgc_status compile_emit(struct ctx *cx, struct job *job, const struct sinks *to)
+{
+	struct sink *out = to->out;
+
 	if (setjmp(cx->oom)) {
 		job->failure = OUT_OF_MEMORY;
 		return PTGC_FAILED;
@@ -231,14 +237,18 @@ enum ptgc_status compile_emit(struct ctx *cx, struct job *job, struct sink *out,
 	if (job->stage != STAGE_MODEL || cx->opt.target == PTGC_C)
 		out->write(out, job->text_out.s, job->text_out.len);
 	else
-		emit_model(cx, job->graph, out, external);
-	if (job->header.s && external)
-		external->write(external, job->header.s, job->header.len);
-	if (job->graph && state && cx->opt.state_inputs && job->graph->states.len && !cx->errors)
-		emit_state(cx, job->graph, state);
+		emit_model(cx, job->graph, out, to->external);
+	if (job->header.s && to->header)
+		to->header->write(to->header, job->header.s, job->header.len);
+	if (job->weights.bytes)
+		write_weights(cx, to->external, &job->weights);
+	if (job->graph && to->state && cx->opt.state_inputs && job->graph->states.len &&
+	    !cx->errors)
+		emit_state(cx, job->graph, to->state);
 	if (cx->errors)
 		return PTGC_REJECTED;
-	bool failed = out->error || (external && external->error) || (state && state->error);
+	bool failed = has_failed(out) || has_failed(to->external) || has_failed(to->header) ||
+		      has_failed(to->state);
 	return failed ? PTGC_FAILED : PTGC_OK;
 }
 
@@ -304,7 +314,7 @@ struct ptgc_result {
 	struct ctx *cx; /* NULL: there was no memory for it */
 	enum ptgc_status status;
 	struct job job;
-	struct mem_sink model, external, state;
+	struct mem_sink model, external, header, state;
 	struct ptgc_diagnostic *diagnostics;
 	size_t ndiagnostics;
 };
@@ -348,12 +358,9 @@ static void check_for_c(struct ctx *cx, const struct ptgc_options *opt)
 		bool given;
 		const char *option;
 	} of_onnx[] = {
-		{opt->opset != 0, "opset"},
-		{opt->ml_opset != 0, "ml_opset"},
-		{opt->doc_string, "doc_string"},
-		{opt->model_version > 1, "model_version"},
+		{opt->opset != 0, "opset"},        {opt->ml_opset != 0, "ml_opset"},
+		{opt->doc_string, "doc_string"},   {opt->model_version > 1, "model_version"},
 		{opt->meta && *opt->meta, "meta"},
-		{opt->external_threshold != 0, "external_threshold"},
 	};
 
 	for (size_t i = 0; i < countof(of_onnx); i++)
@@ -524,14 +531,17 @@ static void work(struct ptgc_result *r)
 	struct ctx *cx = r->cx;
 	mem_sink_init(&r->model, cx->arena);
 	mem_sink_init(&r->external, cx->arena);
+	mem_sink_init(&r->header, cx->arena);
 	mem_sink_init(&r->state, cx->arena);
+	const struct sinks to = {
+		.out = &r->model.sink,
+		.external = cx->opt.external_name ? &r->external.sink : NULL,
+		.header = &r->header.sink,
+		.state = &r->state.sink,
+	};
 	r->status = compile(cx, &r->job);
 	if (r->status == PTGC_OK && r->job.stage == STAGE_MODEL)
-		r->status = compile_emit(cx, &r->job, &r->model.sink,
-					 cx->opt.external_name || cx->opt.target == PTGC_C
-						 ? &r->external.sink
-						 : NULL,
-					 &r->state.sink);
+		r->status = compile_emit(cx, &r->job, &to);
 }
 
 static struct ptgc_result *finish_text(struct ptgc_result *r, const char *text, size_t len)
@@ -613,14 +623,12 @@ static const void *written(const struct mem_sink *m, size_t *size)
 
 const void *ptgc_header(const struct ptgc_result *r, size_t *size)
 {
-	bool c = ptgc_ok(r) && r->cx->opt.target == PTGC_C;
-	return written(c ? &r->external : NULL, size);
+	return written(ptgc_ok(r) ? &r->header : NULL, size);
 }
 
 const void *ptgc_external(const struct ptgc_result *r, size_t *size)
 {
-	bool onnx = ptgc_ok(r) && r->cx->opt.target != PTGC_C;
-	return written(onnx ? &r->external : NULL, size);
+	return written(ptgc_ok(r) ? &r->external : NULL, size);
 }
 
 const char *ptgc_external_name(const struct ptgc_result *r)

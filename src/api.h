@@ -7,10 +7,9 @@
 #ifndef PTGC_API_H
 #define PTGC_API_H
 
-#include "base/base.h"
+#include "data/data.h"
 
 struct graph;
-struct sink;
 
 /* api.c: the pipeline; both functions set cx->oom themselves */
 enum stage {
@@ -41,11 +40,15 @@ struct job {
 	const struct graph *graph;
 	struct strbuf text_out; /* of the target c, too: the file */
 	struct strbuf header;   /* of the target c */
+	struct weights weights; /* of the target c: a file beside them */
 	const char *failure;    /* PTGC_FAILED: why, if no diagnostic says so */
 };
 enum ptgc_status compile(struct ctx *cx, struct job *job);
-enum ptgc_status compile_emit(struct ctx *cx, struct job *job, struct sink *out,
-			      struct sink *external, struct sink *state);
+/* Where the result goes. Those beside `out` may be NULL. */
+struct sinks {
+	struct sink *out, *external, *header, *state;
+};
+enum ptgc_status compile_emit(struct ctx *cx, struct job *job, const struct sinks *to);
 /* passes.c: from the graph of PyTensor's ops to the one that is emitted; false: there are errors */
 bool run_passes(struct ctx *cx, struct graph *g);
 void list_passes(struct strbuf *out);

@@ -38,7 +38,7 @@ enum ptgc_target {
 			  without float64 */
 	PTGC_C, /* C: ptgc_model() is the text of a file, ptgc_header() that of its header. Options
 		   that say something of ONNX models alone are refused: opset, ml_opset,
-		   doc_string, model_version, meta, external_threshold */
+		   doc_string, model_version, meta */
 };
 
 /* What results promise beyond "the same function": rounding, NaN, signs of zero, checks of lengths.
@@ -82,13 +82,13 @@ struct ptgc_options {
 	const struct ptgc_tensor *tensors;
 	size_t ntensors;
 	uint64_t external_threshold; /* bytes from which a tensor goes to external data; 0: only if
-					the model would pass 2 GB */
+					the model would pass 2 GB, or C would have 1 MB of them */
 	const char *external_name; /* location that external tensors are said to be in; NULL: none,
 				      and a model over 2 GB is refused. The last * in it becomes
 				      the hash of what they hold, so that "m.onnx-*.data" can
 				      not be taken for the weights of another version of m */
 	uint64_t model_limit; /* bytes that a model may have before its tensors become external;
-				 0: 2 GB, which is what protobuf can hold */
+				 0: 2 GB, which is what protobuf can hold; for C 1 MB of tensors */
 	enum ptgc_math math;
 	int64_t model_version;   /* of the model itself, for those who keep several; 0: 1 */
 	const char *const *meta; /* "key=value" texts for the model's metadata, which programs can

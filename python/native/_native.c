@@ -54,6 +54,8 @@ struct model {
 	const char *interface;
 	struct array *in, *out;
 	Py_ssize_t nin, nout, axes_in, axes_out;
+	Py_buffer weights; /* buf is NULL if there are none, or the library has them itself */
+	unsigned long long weights_bytes;
 	PyObject *empty, *no_axes;
 };
 
@@ -117,7 +119,7 @@ static size_t lay(const struct model *m, char *at, struct call *c)
 	size_t nin = (size_t)m->nin, nout = (size_t)m->nout;
 
 	c->views = (Py_buffer *)at, at += nin * sizeof(Py_buffer);
-	c->inputs = (const void **)at, at += nin * sizeof(void *);
+	c->inputs = (const void **)at, at += (nin + 1) * sizeof(void *); /* and the weights */
 	c->copies = (void **)at, at += nin * sizeof(void *);
 	c->outputs = (void **)at, at += nout * sizeof(void *);
 	c->given = (int64_t *)at, at += (size_t)m->axes_in * sizeof(int64_t);
@@ -439,6 +441,7 @@ static PyObject *model_run(PyObject *self, PyObject *const *args, Py_ssize_t nar
 		return PyErr_NoMemory();
 	lay(m, block, &c);
 	memset(block, 0, bytes);
+	c.inputs[m->nin] = m->weights.buf;
 	if (take_inputs(m, args, &c) &&
 	    (!(which = m->lengths(c.given, c.lengths)) || wrong_length(m, &c, which)) &&
 	    (results = PyList_New(m->nout)) != NULL &&
@@ -464,7 +467,8 @@ static const struct kind *kind_of(const char *name, size_t len)
 	return NULL;
 }
 
-/* A line of the interface: "in float64 2 x". Of "generator:r=PCG64" Python knows what it means. */
+/* A line of the interface: "in float64 2 x", "weights 4096". Of "generator:r=PCG64" Python knows
+ * what it means. */
 static int read_line(struct model *m, const char *s, const char *end, PyObject *dtypes)
 {
 	int is_in = !strncmp(s, "in ", 3);
@@ -474,6 +478,10 @@ static int read_line(struct model *m, const char *s, const char *end, PyObject *
 
 	if (!strncmp(s, "generator:", 10))
 		return 1;
+	if (!strncmp(s, "weights ", 8)) {
+		m->weights_bytes = strtoull(s + 8, NULL, 10);
+		return 1;
+	}
 	dtype = strchr(s, ' ') + 1;
 	space = strchr(dtype, ' ');
 	a->kind = kind_of(dtype, (size_t)(space - dtype));
@@ -552,14 +560,29 @@ static int load(struct model *m, const char *path, const char *name, PyObject *d
 	return read_interface(m, m->interface, dtypes);
 }
 
+/* The weights must have the length that the library knows, and be aligned as it asks. */
+static int take_weights(struct model *m, PyObject *weights)
+{
+	if (weights == Py_None)
+		return 1;
+	if (PyObject_GetBuffer(weights, &m->weights, PyBUF_SIMPLE))
+		return 0;
+	if ((unsigned long long)m->weights.len == m->weights_bytes &&
+	    (uintptr_t)m->weights.buf % sizeof(double) == 0)
+		return 1;
+	PyErr_Format(PyExc_ImportError, "the weights are %zd bytes at %p, not %llu", m->weights.len,
+		     m->weights.buf, m->weights_bytes);
+	return 0;
+}
+
 static PyObject *model_new(PyTypeObject *type, PyObject *args, PyObject *named)
 {
-	PyObject *path, *empty, *dtypes, *bytes = NULL;
+	PyObject *path, *empty, *dtypes, *weights = Py_None, *bytes = NULL;
 	const char *name;
 	struct model *m;
 
 	(void)named;
-	if (!PyArg_ParseTuple(args, "OsOO", &path, &name, &empty, &dtypes) ||
+	if (!PyArg_ParseTuple(args, "OsOO|O", &path, &name, &empty, &dtypes, &weights) ||
 	    !PyUnicode_FSConverter(path, &bytes))
 		return NULL;
 	m = (struct model *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
@@ -567,7 +590,8 @@ static PyObject *model_new(PyTypeObject *type, PyObject *args, PyObject *named)
 		Py_INCREF(empty);
 		m->empty = empty;
 		m->no_axes = PyTuple_New(0);
-		if (!m->no_axes || !load(m, PyBytes_AsString(bytes), name, dtypes))
+		if (!m->no_axes || !load(m, PyBytes_AsString(bytes), name, dtypes) ||
+		    !take_weights(m, weights))
 			Py_CLEAR(m);
 	}
 	Py_DECREF(bytes);
@@ -589,6 +613,8 @@ static void model_free(PyObject *self)
 	free(m->out);
 	Py_XDECREF(m->empty);
 	Py_XDECREF(m->no_axes);
+	if (m->weights.obj)
+		PyBuffer_Release(&m->weights);
 	if (m->library)
 		dlclose(m->library);
 	((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
@@ -635,8 +661,9 @@ static PyGetSetDef members[] = {
 	{0},
 };
 static PyType_Slot slots[] = {
-	{Py_tp_doc,
-	 (void *)(uintptr_t) "Model(path, name, numpy.empty, {name: dtype}): a graph in a library"},
+	{Py_tp_doc, (void *)(uintptr_t) "Model(path, name, numpy.empty, {name: dtype}, "
+					"weights=None): a graph in a "
+					"library"},
 	{Py_tp_new, model_new},
 	{Py_tp_dealloc, model_free},
 	{Py_tp_methods, methods},

@@ -86,15 +86,16 @@ def is_whole(file: Path) -> bool:
 
 
 def compiled(
-    command: Sequence[str], code: bytes, flags: Sequence[str], headers: Mapping[str, bytes] | None = None
+    command: Sequence[str], code: bytes, flags: Sequence[str], beside: Mapping[str, bytes | memoryview] | None = None
 ) -> bytes:
-    """A shared library, as bytes. headers: what the code includes, by name."""
+    """A shared library, as bytes. beside: files by name, which the code includes; name.s is assembled and linked."""
     with tempfile.TemporaryDirectory(prefix="ptgc-") as folder:
         source, target = Path(folder) / "model.c", Path(folder) / "model.so"
-        for name, text in {source.name: code, **(headers or {})}.items():
+        for name, text in {source.name: code, **(beside or {})}.items():
             (Path(folder) / name).write_bytes(text)
+        more = [str(Path(folder) / name) for name in beside or () if name.endswith(".s")]
         r = subprocess.run(
-            [*command, "-std=c99", "-w", *flags, "-shared", "-fPIC", "-o", str(target), str(source), "-lm"],
+            [*command, "-std=c99", "-w", *flags, f"-I{folder}", "-shared", "-fPIC", "-o", str(target), str(source), *more, "-lm"],
             capture_output=True, text=True, errors="replace",
         )  # fmt: skip
         if r.returncode:

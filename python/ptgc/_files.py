@@ -6,7 +6,7 @@ Names and locks are those of libptgc's command (src/emit/write.c and sweep.c), s
 import os
 import re
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
@@ -97,16 +97,19 @@ def write_all(files: Iterable[tuple[Path, bytes]]) -> None:
             raise
 
 
-def write_model(path: Path, model: bytes, external_name: str, external: bytes | memoryview) -> None:
-    """Writes a model, and its weights beside it if there are any. Weights of earlier runs, ``model.onnx-<hash>.data``,
-    are removed but for those of this model and of the one that it replaces, which a reader may have opened."""
+def write_model(
+    path: Path, model: bytes, external_name: str, external: bytes | memoryview, header: Sequence[tuple[Path, bytes]] = ()
+) -> None:
+    """Writes a model, and before it its weights if there are any, and the header of one that is C. Weights of earlier
+    runs, ``model.onnx-<hash>.data``, are removed but for those of this model and of the one that it replaces, which a
+    reader may have opened."""
     ours = re.compile(re.escape(path.name) + r"-[0-9a-f]{16}\.data\Z")
     others = [e.name for e in os.scandir(path.parent) if ours.match(e.name) and e.name != external_name]
     with ExitStack() as stack:
         old = None
         if others and path.is_file() and path.stat().st_size:
             old = stack.enter_context(mmap(stack.enter_context(open(path, "rb")).fileno(), 0, access=ACCESS_READ))
-        write_all([*([(path.parent / external_name, external)] if external else ()), (path, model)])
+        write_all([*([(path.parent / external_name, external)] if external else ()), *header, (path, model)])
         for name in others:
             if old is None or old.find(name.encode()) < 0:
                 remove_unlocked(path.parent / name)

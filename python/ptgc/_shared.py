@@ -27,14 +27,30 @@ def as_c(name: str, text: str) -> str:
     return f"const char {name}[] =\n" + "\n".join(f'\t"{piece}"' for piece in pieces) + ";\n"
 
 
+# The weights as an array of the library's own, which no other library's can replace
+LINKED = """\t.section .rodata
+\t.balign 64
+\t.globl {graph}_weights
+\t.hidden {graph}_weights
+{graph}_weights:
+\t.incbin "weights.data"
+\t.section .note.GNU-stack,"",%progbits
+"""
+
+
 def shared_library(
-    code: bytes, header: bytes, header_name: str, metadata: Mapping[str, Any], cflags: Sequence[str]
-) -> bytes:
-    """The library of a file of C that was compiled with ``fentry``."""
+    code: bytes, header: bytes, header_name: str, weights: bytes | memoryview, metadata: Mapping[str, Any],
+    cflags: Sequence[str],
+) -> bytes:  # fmt: skip
+    """The library of a file of C that was compiled with ``fentry``, with its weights."""
     graph = RUN.search(header)[1].decode()
+    beside = {header_name: header}
+    if weights:
+        beside |= {"weights.s": LINKED.format(graph=graph).encode(), "weights.data": weights}
+        cflags = [*cflags, "-DPTGC_LINKED"]
     texts = as_c("ptgc_graph", graph) + as_c("ptgc_metadata", json.dumps(metadata))
     whole = code + b"\n" + texts.encode()
-    return _cc.compiled(_cc.compiler(), whole, _cc.flags_of(code, cflags), {header_name: header})
+    return _cc.compiled(_cc.compiler(), whole, _cc.flags_of(code, cflags), beside)
 
 
 @contextmanager

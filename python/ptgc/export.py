@@ -65,7 +65,7 @@ def graph_of(inputs, outputs) -> tuple[list, list, dict]:
 # Those of compile_onnx that mean something for C
 OPTIONS_OF_C = {
     "optimize", "model_name", "input_names", "output_names", "dynamic_dims", "shared", "math", "float32", "values",
-    "batch", "bit_generator", "strip", "flags", "on_unused_input", "header_name",
+    "batch", "bit_generator", "strip", "flags", "on_unused_input", "external_data", "external_name", "header_name",
 }  # fmt: skip
 
 
@@ -531,7 +531,10 @@ def export_c(
     faster, but only for machines like this one. ``ptgc.load`` reads the library. The options are ``model_name``,
     which all symbols begin with (None: the file's name), and those of ``compile_onnx`` that make sense for C:
     optimize, input_names, output_names, dynamic_dims, shared, math, float32, values, batch, bit_generator, strip,
-    flags and on_unused_input. A library also takes ``metadata``.
+    flags, external_data and on_unused_input. A library also takes ``metadata``.
+
+    Weights of more than 1 MB lie in a file beside ``name.c``, which the caller maps; with ``external_data=True`` all
+    of 1024 bytes and more, and with a name in a file of that name. A library has its weights in itself.
     """
     if file is None:
         raise TypeError("export_c(inputs, outputs, file): the file is missing")
@@ -544,6 +547,8 @@ def export_c(
         )
     is_library, header = path.suffix == ".so", path.with_suffix(".h")
     options.setdefault("model_name", path.stem)
+    options.setdefault("external_name", path.name + "-*.data")
+    check_external_data(path, options)
     if is_library:
         metadata = options.pop("metadata", None)
         options["flags"] = [*options.get("flags", ()), "fentry"]
@@ -554,8 +559,10 @@ def export_c(
     if is_library:
         taken, given = complex_parts(exported, options)
         shown = {"complex_inputs": taken, "complex_results": [(k, str(d)) for k, d in given], "metadata": metadata or {}}
-        content = shared_library(content, exported.header, header.name, shown, cflags)
-    write_all([(header, exported.header), (path, content)])
+        content = shared_library(content, exported.header, header.name, exported.external, shown, cflags)
+        write_all([(header, exported.header), (path, content)])
+    else:
+        write_model(path, content, exported.external_name, exported.external, [(header, exported.header)])
     return exported
 
 
@@ -581,9 +588,15 @@ def compile_native(
     """
     options["flags"] = [*options.get("flags", ()), "fentry"]
     exported = code_of(inputs, outputs, options | {"model_name": MODEL})
-    return NativeFunction(
-        exported.model, exported.header, exported.text, *complex_parts(exported, options), cflags
-    )  # fmt: skip
+    compiled = _lib.Compiled(exported.model, exported.external, exported.warnings, header=exported.header)
+    return NativeFunction(compiled, exported.text, *complex_parts(exported, options), cflags)
+
+
+def check_external_data(path: Path, options: Mapping) -> None:
+    name = options.get("external_data")
+    taken = (path.name, path.with_suffix(".h").name) if path.suffix == ".c" else (path.name,)
+    if name and name is not True and (Path(name).name != name or name in taken):
+        raise ValueError(f"external_data must be the name of another file beside the model, not {name!r}")
 
 
 def write_exported(compiled: Callable[..., Exported], file: str | os.PathLike, options: dict) -> Exported:
@@ -592,9 +605,7 @@ def write_exported(compiled: Callable[..., Exported], file: str | os.PathLike, o
     if path.suffix in (".c", ".h", ".so"):
         raise ValueError(f"an ONNX model cannot be called {path.name}: export_c, export_density and export_nuts write C")
     options.setdefault("external_name", path.name + "-*.data")
-    name = options.get("external_data")
-    if name and name is not True and (Path(name).name != name or name == path.name):
-        raise ValueError(f"external_data must be the name of another file beside the model, not {name!r}")
+    check_external_data(path, options)
     if not path.parent.is_dir():
         raise FileNotFoundError(f"no such directory: {path.parent}")
     exported = compiled(**options)

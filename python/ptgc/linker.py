@@ -451,7 +451,7 @@ class NativeLinker(GraphLinker):
     def callable_of(self, inputs, outputs, kinds, print_options, options):
         options["flags"] = [*options["flags"], "fentry"]
         graph, compiled = compile_graph(inputs, outputs, print_options, code=True, model_name=MODEL, **options)
-        model = load_model(compiled.model, self.cflags)
+        model = load_model(compiled, self.cflags)
         return NativeCallable(graph, compiled.model, model, inputs, outputs, kinds)
 
 

@@ -5,6 +5,7 @@ import importlib.util
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -51,14 +52,16 @@ def generator_kinds(model) -> dict[str, str]:
     return dict(line.rsplit("=", 1) for line in lines)
 
 
-def load_model(code: bytes, cflags: Sequence[str] = _cc.CFLAGS, name: str = MODEL):
-    """The graph of a C file as the extension's Model, whose ``run`` takes and gives arrays."""
+def load_model(compiled, cflags: Sequence[str] = _cc.CFLAGS):
+    """The graph that was compiled to C as the extension's Model, whose ``run`` takes and gives arrays. It keeps the
+    weights that are not in the C."""
     module = extension()
+    code, weights = compiled.model, compiled.external or None
     file = _cc.library(code, cflags)
     try:
-        return module.Model(file, name, np.empty, numpy_dtypes())
+        return module.Model(file, MODEL, np.empty, numpy_dtypes(), weights)
     except ImportError:  # of a machine whose C library is another one
-        return module.Model(_cc.library(code, cflags, anew=True), name, np.empty, numpy_dtypes())
+        return module.Model(_cc.library(code, cflags, anew=True), MODEL, np.empty, numpy_dtypes(), weights)
 
 
 def native_error(error, names, place=None):
@@ -95,13 +98,13 @@ class NativeFunction:
     metadata: Mapping[str, Any] = {}  # of a library that was read
 
     def __init__(
-        self, code: bytes, header: bytes, text: str, complex_inputs: dict, complex_results: list, cflags: Sequence[str]
+        self, compiled: _lib.Compiled, text: str, complex_inputs: dict, complex_results: list, cflags: Sequence[str]
     ):
-        self.made_of = code, header, text, complex_inputs, complex_results, cflags
-        self.code = code.decode()
-        self.header = header.decode()
+        self.made_of = compiled, text, complex_inputs, complex_results, cflags
+        self.code = compiled.model.decode()
+        self.header = compiled.header.decode()
         self.text = text  # as .ptg
-        self.set_model(load_model(code, cflags), complex_inputs, complex_results)
+        self.set_model(load_model(compiled, cflags), complex_inputs, complex_results)
 
     def set_model(self, model, complex_inputs: Mapping[str, str], complex_results: Sequence) -> None:
         self.model = model
@@ -113,7 +116,8 @@ class NativeFunction:
         self._complex = complex_results  # [(position, dtype)]
 
     def __reduce__(self):
-        return type(self), self.made_of
+        compiled, *rest = self.made_of
+        return type(self), (replace(compiled, external=bytes(compiled.external)), *rest)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(self.inputs)} -> {', '.join(self.outputs)})"
@@ -177,3 +181,6 @@ class NativeLibrary(NativeFunction):
         self.header = beside.read_text() if beside.exists() else ""
         self.metadata = found["metadata"]
         self.set_model(model, found["complex_inputs"], [(k, np.dtype(d)) for k, d in found["complex_results"]])
+
+    def __reduce__(self):
+        return type(self), self.made_of

@@ -109,7 +109,8 @@ def verify(source: Any, *values: Any, seed: int = 0, rtol: float | None = None, 
 
     def compiled(text):
         flags = [*options["flags"], "fentry"]
-        return load_model(_lib.compile_text(text, code=True, model_name=MODEL, **options | {"flags": flags}).model)
+        given = options | {"flags": flags, "external_name": "weights"}
+        return load_model(_lib.compile_text(text, code=True, model_name=MODEL, **given))
 
     try:
         onnx, model = load(shown, **options), compiled(shown)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +29,7 @@ def function(inputs, outputs, **options):
 
 def of_text(text, **options):
     """The Model of a .ptg text."""
-    return load_model(_lib.compile_text(text, code=True, model_name=MODEL, flags=["fentry"], **options).model)
+    return load_model(_lib.compile_text(text, code=True, model_name=MODEL, flags=["fentry"], **options))
 
 
 @pytest.fixture
@@ -489,6 +490,92 @@ def test_what_is_no_library(tmp_path):
             ptgc.export_c([x], [x + 1], tmp_path / "m.c", **options)
 
 
+# ---- weights ----
+
+
+@pytest.fixture
+def weights():
+    return np.random.default_rng(4).normal(size=(400, 400))
+
+
+def test_many_weights_are_no_text(weights, cache, tmp_path):
+    args = np.random.default_rng(5).normal(size=(3, 400))
+    want = np.tanh(args @ weights)
+    y = pt.tanh(x @ weights)
+    f, g = function([x], y), ptgc.compile_native([x], [y])
+    again = pickle.loads(pickle.dumps(g))
+    for got in (f(args), g(args)[0], again(args)[0], pickle.loads(pickle.dumps(f))(args)):
+        np.testing.assert_allclose(got, want)
+    assert len(g.code) < 100_000
+    assert ptgc.verify(f, args)
+    with pytest.raises(ValueError, match="weights and weights_bytes must be the file weights"):
+        file = libraries(cache)[0]
+        extension().Model(str(file), MODEL, np.empty, {"float64": np.dtype("float64")}).run(args)
+    with pytest.raises(ImportError, match="the weights are 8 bytes"):
+        extension().Model(str(file), MODEL, np.empty, {"float64": np.dtype("float64")}, bytes(8))
+
+
+def test_threads_share_weights(weights, cache):
+    g = ptgc.compile_native([x], [x @ weights])
+    rows = np.random.default_rng(6).normal(size=(20, 2, 400))
+    with ThreadPoolExecutor(4) as pool:
+        for row, (got,) in zip(rows, pool.map(g, rows), strict=True):
+            np.testing.assert_allclose(got, row @ weights)
+
+
+def test_weights_of_files(weights, cache, tmp_path):
+    args = np.random.default_rng(5).normal(size=(3, 400))
+    ptgc.export_c([x], [x @ weights], tmp_path / "m.so")
+    assert sorted(p.name for p in tmp_path.iterdir() if p.is_file()) == ["m.h", "m.so"]
+    np.testing.assert_allclose(ptgc.load(tmp_path / "m.so")(args)[0], args @ weights)
+    exported = ptgc.export_c([x], [x @ weights], tmp_path / "m.c")
+    assert (tmp_path / exported.external_name).read_bytes() == exported.external
+    assert exported.external_name.encode() in exported.model
+    names = [exported.external_name]
+    for k in range(3):  # weights of the version before the last one go
+        names.append(ptgc.export_c([x], [x @ (weights + k + 1)], tmp_path / "m.c").external_name)
+        assert {p.name for p in tmp_path.glob("*.data")} == set(names[-2:])
+    ptgc.export_c([x], [x @ weights], tmp_path / "m.c", external_data="m.weights")
+    assert (tmp_path / "m.weights").read_bytes() == exported.external
+
+
+def test_few_weights_in_a_file(tmp_path):
+    few = np.arange(200.0)
+    assert not ptgc.export_c([y], [y * few], tmp_path / "a.c").external
+    assert len(ptgc.export_c([y], [y * few], tmp_path / "b.c", external_data=True).external) == 1608
+    for name in ("b.c", "b.h", "other/b"):
+        with pytest.raises(ValueError, match="external_data must be the name of another file"):
+            ptgc.export_c([y], [y * few], tmp_path / "b.c", external_data=name)
+    g = ptgc.compile_native([y], [y * few], external_data=True)
+    np.testing.assert_array_equal(g(few)[0], few * few)
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_a_program_that_links_a_library_with_weights(compiler, weights, tmp_path, monkeypatch):
+    monkeypatch.setenv("CC", compiler)
+    ptgc.export_c([y], [y @ weights], tmp_path / "m.so", output_names=["z"])
+    (tmp_path / "main.c").write_text("""
+#include <stdio.h>
+#include <stdlib.h>
+#include "m.h"
+int main(void)
+{
+	static double y[400], out[400];
+	struct m_in in = {.y_0 = 400, .y = y};
+	struct m_out to = {.z = out};
+	size_t need = 0;
+	y[7] = 1;
+	m_run(&in, &to, NULL, 0, &need);
+	int status = m_run(&in, &to, malloc(need), need, &need);
+	printf("%s%.17g\\n", m_message(status), out[11]);
+	return status;
+}
+""")
+    subprocess.run([compiler, "main.c", "./m.so", "-o", "main"], cwd=tmp_path, check=True)
+    r = subprocess.run([tmp_path / "main"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert float(r.stdout) == weights[7, 11]
+
+
 # ---- verify ----
 
 TEXT = """ptg 1
@@ -517,7 +604,8 @@ def test_verify(tmp_path, monkeypatch):
     bad = subprocess.run([*run[:-1], str(tmp_path / "bad.ptg")], capture_output=True, text=True)
     assert bad.returncode == 2 and bad.stdout.startswith(f"{tmp_path / 'bad.ptg'}:4:7: error: unknown op 'Wrong'")
     made = ptgc.verifying.load_model
-    monkeypatch.setattr(ptgc.verifying, "load_model", lambda code: made(re.sub(rb"(?<!double )ptgc_tanh\(", b"sqrt(", code)))
+    broken = lambda made_of: replace(made_of, model=re.sub(rb"(?<!double )ptgc_tanh\(", b"sqrt(", made_of.model))
+    monkeypatch.setattr(ptgc.verifying, "load_model", lambda made_of: made(broken(made_of)))
     with pytest.raises(AssertionError, match=r"h\[0, 0\] is .*\n  in line 4: h = Tanh\(x\) \+ k"):
         ptgc.verify(TEXT)
 

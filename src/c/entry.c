@@ -25,6 +25,11 @@ void declare_entry(struct printer *p, struct strbuf *to)
 		  " * %s_call() is %s_run() for pointers to elements, which it changes for outputs "
 		  "that lie in `work`. */\n",
 		  m, m, m);
+	if (p->weights_name)
+		sb_printf(
+			to,
+			"/* \"weights\" and a number: the pointer behind those of the inputs is to "
+			"the weights, so many bytes. */\n");
 	sb_printf(to, "const char *%s_interface(void);\n", m);
 	sb_printf(to, "int %s_lengths(const int64_t *ptgc_given, int64_t *ptgc_lengths);\n", m);
 	sb_printf(to,
@@ -201,7 +206,12 @@ static void print_call(struct printer *p, const struct interface *f, struct strb
 			if (o->sizes)
 				sb_printf(&after, "\tlengths[%u] = out.%s;\n", at, o->sizes[k]);
 	}
-	if (!f->in.len)
+	if (p->weights_name)
+		sb_printf(to,
+			  "\tin.%s = inputs[%u];\n"
+			  "\tin.%s_bytes = %s_WEIGHTS_BYTES;\n",
+			  p->weights_name, f->in.len, p->weights_name, m);
+	else if (!f->in.len)
 		sb_str(to, "\tin.unused = 0;\n\t(void)inputs;\n");
 	if (!f->out.len)
 		sb_str(to, "\tout.unused = 0;\n\t(void)outputs;\n");
@@ -221,6 +231,9 @@ const char *entry(struct printer *p, const struct interface *f)
 		describe(&to, "in", &f->in.at[i]);
 	for (uint32_t i = 0; i < f->out.len; i++)
 		describe(&to, "out", &f->out.at[i]);
+	if (p->weights_name)
+		sb_printf(&to, "\n\t       \"weights %llu\\n\"",
+			  (unsigned long long)p->weights->bytes);
 	for (const char *const *m = p->cx->opt.meta; m && *m; m++) /* "generator:r=PCG64" */
 		if (!strncmp(*m, "generator:", 10)) {
 			sb_str(&to, "\n\t       \"");

@@ -62,17 +62,23 @@ struct words { /* a set */
 	struct hash_table table;
 	vec(const struct sym *) at;
 };
+struct constant { /* one that is read as an array */
+	const struct value *v;
+	bool external; /* it lies in the file of weights, at `place` */
+	uint64_t place;
+};
 struct waited { /* an integer that the run computed, for equations that wait for it */
 	dim d;
 	const char *name;
 };
 struct printer {
 	struct ctx *cx;
+	struct weights *weights;  /* their file; of no byte if there is none */
+	const char *weights_name; /* of the field in the struct of inputs */
 	const struct graph *g;
 	const char *model; /* what all symbols begin with */
 	struct held *of;   /* by value id */
 	struct strbuf out; /* the body of run() */
-	struct strbuf data;
 	uint32_t indent, statement, nloops, ntexts;
 	const char *loop_names[MAX_NESTED];
 	struct words taken;
@@ -86,7 +92,7 @@ struct printer {
 	vec(struct check *) waiting; /* equations whose lengths are not all known yet */
 	vec(struct waited) waited;
 	const struct value **inputs; /* by parameter */
-	vec(const struct value *) constants;
+	vec(struct constant) constants;
 	vec(dim) lengths;         /* that were found not to be negative */
 	bool dynamic;             /* some arrays have a size that only the run knows */
 	bool flags;               /* indices are checked: there is a variable `bad` */
@@ -156,8 +162,11 @@ void add_word(struct printer *p, struct words *w, const char *word, size_t len);
 const char *fresh_for(struct printer *p, const struct value *v, const char *otherwise);
 const char *fresh(struct printer *p, const char *base); /* a name that nothing has */
 const char *fresh_in_file(struct printer *p,
-			  const char *base); /* outside of run(): with the model's */
-void take_names_of_file(struct printer *p);  /* which all models have */
+			  const char *base);       /* outside of run(): with the model's */
+void take_names_of_file(struct printer *p);        /* which all models have */
+bool mentions(const char *text, const char *name); /* does the code read that name? */
+/* The number of what run() says of a check at s in the .ptg text */
+uint32_t message(struct printer *p, struct span s, const char *text);
 const char *mangled(struct printer *p, const char *name);
 const char *memory_type(enum dtype t); /* of elements in memory, and of variables */
 const char *number_type(enum dtype t);
@@ -185,7 +194,6 @@ bool single(struct printer *p, const struct value *v);
 const char *count_of(struct printer *p, const struct value *v);
 void must_equal(struct printer *p, const char *a, const char *b, const char *what);
 void fail_if(struct printer *p, const char *what, const char *condition, ...) PRINTF(3, 4);
-uint32_t message(struct printer *p, struct span s, const char *text);
 uint32_t failure(struct printer *p, const struct node *n, const char *what); /* or its label */
 void check_now(struct printer *p); /* prints the equations that can be computed by now */
 void keep_waited(struct printer *p, const struct node *n); /* n was printed */
@@ -227,6 +235,14 @@ const char *placed(struct printer *p, const char *body); /* with offsets */
 /* entry.c */
 void declare_entry(struct printer *p, struct strbuf *to);
 const char *entry(struct printer *p, const struct interface *f);
+
+/* weights.c */
+void choose_weights(struct printer *p, struct interface *f);
+void print_arrays(struct printer *p, struct strbuf *to);       /* of constants in the file of C */
+void declare_weights(struct printer *p, struct strbuf *to);    /* in the header */
+void print_find_weights(struct printer *p, struct strbuf *to); /* a function that run() calls */
+/* What run() begins with, if its body needs weights */
+void print_weights(struct printer *p, const char *body, struct strbuf *to);
 
 /* lib/c, made by tools/embed_c.sh: a header stands behind those that it includes; NULL ends */
 extern const struct c_header {

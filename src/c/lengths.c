@@ -332,22 +332,6 @@ uint32_t own_axis(const struct node *n, int64_t otherwise)
 
 /* --- checks --- */
 
-uint32_t message(struct printer *p, struct span s, const char *text)
-{
-	struct place at = source_place(p->cx, text_place(p->cx, s, &(uint32_t){0}).begin);
-	const char *slash = at.source ? strrchr(at.source->name, '/') : NULL;
-	const char *all = text;
-
-	if (at.source && !at.source->lib && s.begin < s.end && !p->cx->opt.strip)
-		all = textf(p, "%s (%s:%u:%u)", text, slash ? slash + 1 : at.source->name, at.line,
-			    at.col);
-	for (uint32_t i = 0; i < p->messages.len; i++)
-		if (!strcmp(p->messages.at[i], all))
-			return i + 1;
-	*vec_push(p->cx->arena, &p->messages) = all;
-	return p->messages.len;
-}
-
 uint32_t failure(struct printer *p, const struct node *n, const char *what)
 {
 	return message(p, n->span, n->label ? n->label : textf(p, "%s: %s", n->onnx->name, what));

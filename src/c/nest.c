@@ -24,24 +24,11 @@ const char *linear(struct printer *p, const char *const *dims, uint32_t rank, co
 const char *constant_array(struct printer *p, const struct value *v)
 {
 	struct held *h = held(p, v);
-	const struct tensor *t = v->data;
 
 	if (h->name)
 		return h->name;
 	h->name = fresh_in_file(p, v->name ? v->name->s : "c");
-	sb_printf(&p->data, "static const %s %s[%llu] = {", memory_type(t->dtype), h->name,
-		  (unsigned long long)(t->count ? t->count : 1));
-	for (uint64_t i = 0; i < t->count; i++) {
-		sb_str(&p->data, i % 8 ? " " : "\n\t");
-		if (t->dtype == DT_FLOAT16)
-			sb_printf(&p->data, "%u,",
-				  half_from_double(tensor_float(t, t->splat ? 0 : i)));
-		else if (t->dtype == DT_BOOL)
-			sb_str(&p->data, literal(p, t, i)[0] == 't' ? "1," : "0,");
-		else
-			sb_printf(&p->data, "%s,", literal(p, t, i));
-	}
-	sb_str(&p->data, t->count ? "\n};\n" : "0};\n");
+	*vec_push(p->cx->arena, &p->constants) = (struct constant){.v = v};
 	return h->name;
 }
 

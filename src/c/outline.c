@@ -129,12 +129,10 @@ static void know_inputs(struct outline *o, const struct interface *f)
 {
 	struct printer *p = o->p;
 
-	for (const char *s = p->data.s; s && *s; s = *line_end(s) ? line_end(s) + 1 : line_end(s)) {
-		if (strncmp(s, "static const ", 13))
-			continue;
-		size_t n = word_length(s + 13);
-		const char *name = s + 13 + n + 1;
-		know(o, name, word_length(name), textf(p, "const %.*s *", (int)n, s + 13));
+	for (uint32_t i = 0; i < p->constants.len; i++) {
+		const struct value *v = p->constants.at[i].v;
+		const char *name = held(p, v)->name;
+		know(o, name, strlen(name), textf(p, "const %s *", memory_type(v->data->dtype)));
 	}
 	for (uint32_t i = 0; i < f->sizes.len; i++)
 		know(o, f->sizes.at[i].name, strlen(f->sizes.at[i].name), "int64_t ");

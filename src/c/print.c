@@ -331,26 +331,6 @@ static void put_output(struct printer *p, const struct field *o)
 
 /* --- the texts --- */
 
-/* Is the line at s, a place in text, a line of the .ptg text? */
-static bool is_in_comment(const char *text, const char *s)
-{
-	while (s > text && s[-1] != '\n')
-		s--;
-	return s[strspn(s, "\t")] == '/';
-}
-
-/* Does the code in text read that name? */
-static bool mentions(const char *text, const char *name)
-{
-	size_t n = strlen(name);
-
-	for (const char *s = text; (s = strstr(s, name)); s++)
-		if ((s == text || (!is_word(s[-1]) && s[-1] != '>' && s[-1] != '.')) &&
-		    !is_word(s[n]) && !is_in_comment(text, s))
-			return true;
-	return false;
-}
-
 struct chunk { /* of a header of lib/c: a function, or a few that belong together */
 	const char *text;
 	vec(const char *) names; /* that it defines */
@@ -531,6 +511,7 @@ static void print_header(struct printer *p, const struct interface *f, const cha
 	sb_printf(to, "#define %s_MORE (-1)\n", m);
 	if (work)
 		sb_printf(to, "#define %s_WORK %s /* bytes of `work`, always */\n", m, work);
+	declare_weights(p, to);
 	sb_printf(to, "\nstruct %s_in {\n%s};\n", m,
 		  f->fields_in.s ? f->fields_in.s : "\tchar unused; /* there are no inputs */\n");
 	sb_printf(to, "struct %s_out {\n%s};\n\n", m,
@@ -597,6 +578,7 @@ static void print_file(struct printer *p, const struct interface *f, const char 
 		"\tsize_t *need)\n{\n",
 		p->model, p->model, p->model);
 	size_t head = run.len;
+	print_weights(p, start, &run);
 	for (uint32_t i = 0; i < f->sizes.len; i++)
 		if (mentions(start, f->sizes.at[i].name))
 			sb_printf(&run, "\tconst int64_t %s = in->%s;\n", f->sizes.at[i].name,
@@ -637,8 +619,8 @@ static void print_file(struct printer *p, const struct interface *f, const char 
 		sb_str(to, "#define PTGC_MOST (INT64_MAX / 64) /* elements of an array */\n");
 	sb_str(to, "\n");
 	functions(p, textf(p, "%s%s", loops.s ? loops.s : "", code), to);
-	if (p->data.s)
-		sb_printf(to, "%s\n", p->data.s);
+	print_arrays(p, to);
+	print_find_weights(p, to);
 	print_code(to, loops.s ? loops.s : "", code);
 	print_messages(p, to);
 }
@@ -713,15 +695,16 @@ static void check_header_name(struct printer *p)
 	}
 }
 
-void print_c(struct ctx *cx, const struct graph *g, struct strbuf *file, struct strbuf *header)
+void print_c(struct ctx *cx, const struct graph *g, struct strbuf *file, struct strbuf *header,
+	     struct weights *weights)
 {
-	struct printer p = {.cx = cx, .g = g, .indent = 1, .statement = 1};
+	struct printer p = {.cx = cx, .g = g, .indent = 1, .statement = 1, .weights = weights};
 	struct interface f = {.fields_in = {.arena = cx->arena},
 			      .fields_out = {.arena = cx->arena}};
 	int64_t work = 0;
 
 	p.of = new_array(cx->arena, struct held, cx->next_id + 1);
-	p.out.arena = p.data.arena = file->arena = header->arena = cx->arena;
+	p.out.arena = file->arena = header->arena = cx->arena;
 	p.model = mangled(&p, cx->opt.model_name ? cx->opt.model_name
 			      : g->name          ? g->name->s
 						 : "graph");
@@ -735,6 +718,7 @@ void print_c(struct ctx *cx, const struct graph *g, struct strbuf *file, struct 
 	refuse_waiting(&p);
 	for (uint32_t i = 0; i < f.out.len; i++)
 		put_output(&p, &f.out.at[i]);
+	choose_weights(&p, &f);
 	const char *start = placed(&p, "");
 	const char *need = strstr(start, "*need = "), *end = need ? strchr(need, ';') : NULL;
 	const char *size = end ? textf(&p, "%.*s", (int)(end - need - 8), need + 8) : "0";

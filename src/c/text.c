@@ -326,11 +326,50 @@ const char *fresh_in_file(struct printer *p, const char *base)
 
 void take_names_of_file(struct printer *p)
 {
-	static const char *const names[] = {"call", "interface", "lengths", "message",
-					    "MORE", "run",       "sizes",   "WORK"};
+	static const char *const names[] = {
+		"call", "find_weights", "interface", "lengths", "message",       "MORE",
+		"run",  "sizes",        "weights",   "WEIGHTS", "WEIGHTS_BYTES", "WORK",
+	};
 
 	for (size_t i = 0; i < countof(names); i++)
 		fresh_in_file(p, names[i]);
+}
+
+/* --- messages, and what was printed --- */
+
+uint32_t message(struct printer *p, struct span s, const char *text)
+{
+	struct place at = source_place(p->cx, text_place(p->cx, s, &(uint32_t){0}).begin);
+	const char *slash = at.source ? strrchr(at.source->name, '/') : NULL;
+	const char *all = text;
+
+	if (at.source && !at.source->lib && s.begin < s.end && !p->cx->opt.strip)
+		all = textf(p, "%s (%s:%u:%u)", text, slash ? slash + 1 : at.source->name, at.line,
+			    at.col);
+	for (uint32_t i = 0; i < p->messages.len; i++)
+		if (!strcmp(p->messages.at[i], all))
+			return i + 1;
+	*vec_push(p->cx->arena, &p->messages) = all;
+	return p->messages.len;
+}
+
+/* Is the line at s, a place in text, a line of the .ptg text? */
+static bool is_in_comment(const char *text, const char *s)
+{
+	while (s > text && s[-1] != '\n')
+		s--;
+	return s[strspn(s, "\t")] == '/';
+}
+
+bool mentions(const char *text, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *s = text; (s = strstr(s, name)); s++)
+		if ((s == text || (!is_word(s[-1]) && s[-1] != '>' && s[-1] != '.')) &&
+		    !is_word(s[n]) && !is_in_comment(text, s))
+			return true;
+	return false;
 }
 
 /* --- dtypes and elements --- */

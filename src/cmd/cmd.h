@@ -38,7 +38,7 @@ struct job job_for(const char *input, enum stage stage);
 int exit_code(enum ptgc_status status);
 void print_messages(struct ctx *cx, const struct job *job, bool colour);
 
-#define MAX_OUTPUTS 4
+#define MAX_OUTPUTS 5
 /* signals.c: what ends the process meanwhile (^C, SIGTERM, SIGHUP, SIGBUS) removes the temporary
  * files of these sinks. Memory that unwatch_signals() frees; NULL: the signals do what they do. */
 struct watch;

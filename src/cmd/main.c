@@ -114,7 +114,7 @@ static int write_text(struct ctx *cx, struct job *job, const char *path)
 	struct watch *w = watch_signals(all, 1);
 	enum ptgc_status status = PTGC_FAILED;
 	if (open_output(&out, path))
-		status = compile_emit(cx, job, &out.sink, NULL, NULL);
+		status = compile_emit(cx, job, &(struct sinks){.out = &out.sink});
 	hold_signals();
 	if (status != PTGC_OK)
 		file_sink_abort(&out);

@@ -393,7 +393,6 @@ static int check_for_c(const struct cmd *c)
 		{c->model_version, "--model-version"},
 		{c->doc, "--doc"},
 		{c->meta.n > 0, "--meta"},
-		{c->external, "--external-data"},
 		{c->required_ops, "--required-ops"},
 		{c->least_runtime, "--least-runtime"},
 	};

@@ -16,10 +16,10 @@
 
 /* The paths of all outputs. open() refuses a path that does not fit here. */
 struct outputs {
-	char model[4096], external[8192], depfile[4096], state[8192];
+	char model[4096], external[8192], header[8192], depfile[4096], state[8192];
 	const char *location; /* the name of the external data file inside the model */
-	struct file_sink out, ext, dep, first; /* first: values of states */
-	bool has_ext, has_dep, has_state;
+	struct file_sink out, ext, head, dep, first; /* first: values of states */
+	bool has_ext, has_header, has_dep, has_state;
 };
 
 static void replace_suffix(char *out, size_t size, const char *path, const char *old,
@@ -67,6 +67,8 @@ static size_t named_outputs(struct outputs *o, const char *names[MAX_OUTPUTS])
 		names[n++] = o->external;
 	if (o->has_state)
 		names[n++] = o->state;
+	if (o->has_header)
+		names[n++] = o->header;
 	if (o->has_dep && !is_stdio(o->depfile))
 		names[n++] = o->depfile;
 	if (!is_stdio(o->model))
@@ -101,8 +103,8 @@ static void header_path(struct outputs *o)
 {
 	if (is_stdio(o->model))
 		return;
-	replace_suffix(o->external, sizeof(o->external), o->model, ".c", ".h");
-	o->has_ext = true;
+	replace_suffix(o->header, sizeof(o->header), o->model, ".c", ".h");
+	o->has_header = true;
 }
 
 static int choose_outputs(const struct cmd *c, const struct ctx *cx, struct outputs *o)
@@ -117,11 +119,11 @@ static int choose_outputs(const struct cmd *c, const struct ctx *cx, struct outp
 		replace_suffix(o->model, sizeof(o->model), input, ".ptg", is_c ? ".c" : ".onnx");
 	if (!c->dump && !is_c && is_stdio(o->model) && isatty(STDOUT_FILENO))
 		return usage("a model is not text: name a file with -o, or redirect the output");
-	int code = c->dump || is_c ? EXIT_OK : external_path(c, o);
+	int code = c->dump ? EXIT_OK : external_path(c, o);
 	if (is_c && !c->dump)
 		header_path(o);
 	if (!code && !c->dump && state_inputs) {
-		if (!o->has_ext) /* the model is no file */
+		if (!o->has_ext && !o->has_header) /* the model is no file */
 			return usage("--state=inputs: the model must go to a file (-o), as the "
 				     "first values lie beside it");
 		replace_suffix(o->state, sizeof(o->state), o->model, is_c ? ".c" : ".onnx",
@@ -144,8 +146,8 @@ static int choose_outputs(const struct cmd *c, const struct ctx *cx, struct outp
 static int write_depfile(struct ctx *cx, const struct cmd *c, struct outputs *o)
 {
 	const char *model = o->model;
-	const char *own_targets[] = {model, o->external};
-	size_t own_count = cx->opt.target == PTGC_C && o->has_ext ? 2 : 1;
+	const char *own_targets[] = {model, o->header};
+	size_t own_count = o->has_header ? 2 : 1;
 	const char *const *to = c->targets.n ? c->targets.at : own_targets;
 	char here[4096], *cwd = getcwd(here, sizeof(here));
 	if (setjmp(cx->oom))
@@ -170,6 +172,8 @@ static int open_outputs(struct outputs *o)
 	bool ok = open_output(&o->out, o->model);
 	if (o->has_ext)
 		file_sink_later(&o->ext, o->external);
+	if (o->has_header)
+		file_sink_later(&o->head, o->header);
 	if (o->has_state)
 		file_sink_later(&o->first, o->state);
 	if (ok && o->has_dep)
@@ -196,6 +200,8 @@ static int commit_outputs(struct outputs *o)
 		all[n++] = &o->ext;
 	if (o->has_state)
 		all[n++] = &o->first;
+	if (o->has_header)
+		all[n++] = &o->head;
 	if (o->has_dep)
 		all[n++] = &o->dep;
 	all[n++] = &o->out;
@@ -218,6 +224,8 @@ static void abort_outputs(struct outputs *o)
 		file_sink_abort(&o->ext);
 	if (o->has_state)
 		file_sink_abort(&o->first);
+	if (o->has_header)
+		file_sink_abort(&o->head);
 	if (o->has_dep)
 		file_sink_abort(&o->dep);
 }
@@ -230,6 +238,8 @@ static void say_failures(const struct outputs *o)
 		io_failed(o->external, o->ext.sink.error);
 	if (o->has_state && o->first.sink.error)
 		io_failed(o->state, o->first.sink.error);
+	if (o->has_header && o->head.sink.error)
+		io_failed(o->header, o->head.sink.error);
 	if (o->has_dep && o->dep.sink.error)
 		io_failed(output_name(o->depfile), o->dep.sink.error);
 }
@@ -242,9 +252,14 @@ static int write_outputs(struct ctx *cx, const struct cmd *c, struct job *job, s
 	if (!code)
 		code = open_outputs(o);
 	if (!code)
-		code = exit_code(compile_emit(cx, job, &o->out.sink,
-					      o->has_ext ? &o->ext.sink : NULL,
-					      o->has_state ? &o->first.sink : NULL));
+		code = exit_code(
+			compile_emit(cx, job,
+				     &(struct sinks){
+					     .out = &o->out.sink,
+					     .external = o->has_ext ? &o->ext.sink : NULL,
+					     .header = o->has_header ? &o->head.sink : NULL,
+					     .state = o->has_state ? &o->first.sink : NULL,
+				     }));
 	name_external(cx, o);
 	if (!code && o->has_dep)
 		code = write_depfile(cx, c, o);
@@ -262,7 +277,7 @@ static int compile_with(struct ctx *cx, const struct cmd *c)
 	enum stage stage = STAGE_MODEL;
 	if (!o)
 		return failed("out of memory");
-	struct file_sink *const all[MAX_OUTPUTS] = {&o->out, &o->ext, &o->dep, &o->first};
+	struct file_sink *const all[MAX_OUTPUTS] = {&o->out, &o->ext, &o->head, &o->dep, &o->first};
 	for (size_t i = 0; i < MAX_OUTPUTS; i++)
 		file_sink_init(all[i]);
 	struct watch *w = watch_signals(all, MAX_OUTPUTS);
@@ -272,8 +287,8 @@ static int compile_with(struct ctx *cx, const struct cmd *c)
 	if (!code) {
 		struct job job = job_for(c->inputs.at[0], stage);
 		cx->opt.external_name = o->location;
-		if (cx->opt.target == PTGC_C && o->has_ext)
-			cx->opt.header_name = base_name(o->external);
+		if (o->has_header)
+			cx->opt.header_name = base_name(o->header);
 		code = exit_code(compile(cx, &job));
 		if (!code)
 			code = write_outputs(cx, c, &job, o);

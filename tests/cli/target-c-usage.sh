@@ -17,7 +17,6 @@ try --opset=ai.onnx.ml:3 m.ptg -o m.c
 try --model-version=2 m.ptg -o m.c
 try --doc='a model' m.ptg -o m.c
 try --target=c --meta key=value m.ptg
-try --external-data m.ptg -o m.c
 try --required-ops --target=c m.ptg
 try --least-runtime --target=c m.ptg
 for name in m.so m.dylib m.dll m.a m.o m.h m.cpp m.cc; do

@@ -28,7 +28,7 @@ class NativeSession:
             )
         except CompileError as e:
             raise Refused(reason(e)) from e
-        self.model = load_model(made.model, ("-O1",))
+        self.model = load_model(made, ("-O1",))
 
     def __call__(self, arrays, outputs=()):
         results = self.model.run(*(pairs(a) if a.dtype.kind == "c" else a for a in arrays))

@@ -73,7 +73,7 @@ def on_onnx_runtime(text):
 
 def in_c(text):
     made = _lib.compile_text(text, code=True, model_name=MODEL, flags=["Wno-unused", "fentry"])
-    return load_model(made.model, ("-O1",)).run
+    return load_model(made, ("-O1",)).run
 
 
 @pytest.mark.parametrize("make", [on_onnx_runtime, in_c])

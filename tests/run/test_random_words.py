@@ -42,7 +42,7 @@ def raw32(bits, n):
 def run_c(text, *inputs):
     """ptg.run() of the C of a text"""
     made = _lib.compile_text("ptg 1\n" + text, code=True, model_name=MODEL, flags=["fentry"])
-    return load_model(made.model, ("-O1",)).run(*inputs)
+    return load_model(made, ("-O1",)).run(*inputs)
 
 
 def check(text, kind, read, before, n, used, opset=18, fixed=False, run=ptg.run):

@@ -111,7 +111,7 @@ def test_accuracy(op):
 
 
 def as_c(text, *args):
-    return load_model(compile_text(text, code=True, model_name="model", flags=["fentry"]).model).run(*args)[0]
+    return load_model(compile_text(text, code=True, model_name="model", flags=["fentry"])).run(*args)[0]
 
 
 @pytest.mark.parametrize("run", [ptg.run, as_c])

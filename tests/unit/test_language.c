@@ -218,7 +218,7 @@ static void test_options_of_c(void **state)
 	static const char *const meta[] = {"key=value", NULL}, *const none[] = {NULL};
 	static const char text[] = "graph g(x: float64[]) -> (y) { y = Exp(x) }";
 	(void)state;
-	for (int i = 0; i < 8; i++) {
+	for (int i = 0; i < 7; i++) {
 		struct ptgc_options opt = PTGC_OPTIONS_INIT;
 		opt.target = PTGC_C;
 		opt.opset = i == 0 ? 18 : 0;
@@ -226,13 +226,53 @@ static void test_options_of_c(void **state)
 		opt.doc_string = i == 2 ? "a model" : NULL;
 		opt.model_version = i == 3 ? 2 : 1;
 		opt.meta = i == 4 ? meta : none;
-		opt.external_threshold = i == 5 ? 1024 : 0;
-		opt.strip = i == 6;
-		opt.header_name = i == 7 ? "m.h" : NULL;
+		opt.strip = i == 5;
+		opt.header_name = i == 6 ? "m.h" : NULL;
 		struct ptgc_result *r = ptgc_compile(text, sizeof(text) - 1, &opt);
-		assert_int_equal(ptgc_status(r), i < 6 ? PTGC_FAILED : PTGC_OK);
+		assert_int_equal(ptgc_status(r), i < 5 ? PTGC_FAILED : PTGC_OK);
 		assert_int_equal(strstr(ptgc_messages(r, false), "is for ONNX models") != NULL,
-				 i < 6);
+				 i < 5);
+		ptgc_free(r);
+	}
+}
+
+/* The weights of C are a file if there is a name for it, and one is asked for or they are many. Its
+ * name has the number at its end. */
+static void test_weights_of_c(void **state)
+{
+	static double data[300];
+	const int64_t shape[] = {300};
+	const struct ptgc_tensor w = {"w", "float64", 1, shape, data};
+	static const char text[] = "graph g(x: float64[300]) -> (y) { y = x * file(\"w\") }";
+	(void)state;
+	for (int i = 0; i < 300; i++)
+		data[i] = i;
+	for (int i = 0; i < 4; i++) {
+		struct ptgc_options opt = PTGC_OPTIONS_INIT;
+		size_t size, model_size;
+		char digits[17] = "";
+		opt.target = PTGC_C;
+		opt.tensors = &w;
+		opt.ntensors = 1;
+		opt.external_name = i ? "g-*.data" : NULL;
+		opt.external_threshold = i == 2 ? 2400 : i == 3 ? 2401 : 0;
+		opt.model_limit = i == 1 ? 1000 : 0;
+		struct ptgc_result *r = ptgc_compile(text, sizeof(text) - 1, &opt);
+		assert_true(ptgc_ok(r));
+		const uint8_t *weights = ptgc_external(r, &size);
+		assert_int_equal(weights != NULL, i == 1 || i == 2);
+		assert_non_null(ptgc_model(r, &model_size));
+		if (weights) {
+			assert_int_equal(size, 2408);
+			assert_memory_equal(weights, data, 2400);
+			for (int k = 0; k < 8; k++)
+				snprintf(digits + (ptrdiff_t)2 * k, 3, "%02x", weights[2407 - k]);
+			assert_memory_equal(ptgc_external_name(r) + 2, digits, 16);
+			assert_string_equal(ptgc_external_name(r) + 18, ".data");
+			assert_true(model_size < 4000);
+		} else {
+			assert_null(ptgc_external_name(r));
+		}
 		ptgc_free(r);
 	}
 }
@@ -334,6 +374,7 @@ int main(void)
 		cmocka_unit_test(test_causes),        cmocka_unit_test(test_generators_of_seeds),
 		cmocka_unit_test(test_why),           cmocka_unit_test(test_words_of_options),
 		cmocka_unit_test(test_foreign_names), cmocka_unit_test(test_options_of_c),
+		cmocka_unit_test(test_weights_of_c),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
