@@ -604,8 +604,11 @@ def test_verify(tmp_path, monkeypatch):
     bad = subprocess.run([*run[:-1], str(tmp_path / "bad.ptg")], capture_output=True, text=True)
     assert bad.returncode == 2 and bad.stdout.startswith(f"{tmp_path / 'bad.ptg'}:4:7: error: unknown op 'Wrong'")
     made = ptgc.verifying.load_model
-    broken = lambda made_of: replace(made_of, model=re.sub(rb"(?<!double )ptgc_tanh\(", b"sqrt(", made_of.model))
-    monkeypatch.setattr(ptgc.verifying, "load_model", lambda made_of: made(broken(made_of)))
+
+    def broken(compiled):
+        return made(replace(compiled, model=re.sub(rb"(?<!double )ptgc_tanh\(", b"sqrt(", compiled.model)))
+
+    monkeypatch.setattr(ptgc.verifying, "load_model", broken)
     with pytest.raises(AssertionError, match=r"h\[0, 0\] is .*\n  in line 4: h = Tanh\(x\) \+ k"):
         ptgc.verify(TEXT)
 
