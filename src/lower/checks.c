@@ -351,6 +351,32 @@ static void loosen_axis(struct build *b, struct value *v, uint32_t axis)
 	v->type.dims = dims;
 }
 
+/* Is that axis one that n, an Unsqueeze, adds? */
+static bool adds_axis(const struct node *n, uint32_t axis)
+{
+	const struct tensor *axes = computes(n, ONNX_Unsqueeze) ? n->in[1]->data : NULL;
+	int64_t k;
+
+	for (uint64_t i = 0; axes && i < axes->count; i++)
+		if (tensor_int(axes, i, &k) && k + (k < 0 ? n->out[0]->type.rank : 0) == axis)
+			return true;
+	return false;
+}
+
+/* Does the operator alone say that length, as NonZero gives a row for each axis? No check can find
+ * that it is another one, even if it is as long as one that a check compares. */
+static bool is_certain(const struct value *v, uint32_t axis)
+{
+	const struct node *n = v->def;
+
+	if (computes(n, ONNX_NonZero))
+		return axis == 0;
+	for (uint32_t i = 0; computes(n, ONNX_Concat) && i < n->nin; i++)
+		if (!adds_axis(n->in[i]->def, axis))
+			return false;
+	return computes(n, ONNX_Concat) || adds_axis(n, axis);
+}
+
 /*
  * A value that is computed has the length of s. Its type must not say which one, as the check is
  * there to find that out: the rewrites and ONNX Runtime would answer from the type. Nor must types
@@ -370,7 +396,7 @@ static void loosen(struct build *b, const struct side *s)
 	for (uint32_t seen = 0; todo.len && seen < MAX_LOOSENED; seen++) {
 		v = todo.at[--todo.len];
 		for (uint32_t i = 0; i < v->type.rank; i++)
-			if (dim_eq(b->cx, v->type.dims[i], said))
+			if (dim_eq(b->cx, v->type.dims[i], said) && !is_certain(v, i))
 				loosen_axis(b, v, i);
 		for (uint32_t i = 0; i < v->def->nin; i++) {
 			struct value *from = v->def->in[i];
