@@ -14,8 +14,12 @@
 #pragma GCC optimize("no-trapping-math", "no-math-errno")
 #endif
 #ifdef __GNUC__
+#ifdef PTGC_LIBM /* nothing may be left that calls what libm's functions replace */
+#define PTGC_INLINE static inline __attribute__((always_inline, unused))
+#else
 #define PTGC_INLINE static inline __attribute__((always_inline))
-#define PTGC_CALL   static __attribute__((noinline, unused))
+#endif
+#define PTGC_CALL static __attribute__((noinline, unused))
 #else
 #define PTGC_INLINE static inline
 #define PTGC_CALL   static inline

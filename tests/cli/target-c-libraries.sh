@@ -16,7 +16,8 @@ void cblas_dgemm(int, int, int, int, int, int, double, const double *, int, cons
 void cblas_sgemm(int, int, int, int, int, int, float, const float *, int, const float *, int, float, float *, int);
 #endif
 END
-for defined in '' -DPTGC_LIBM -DPTGC_BLAS; do
+for defined in '' -DPTGC_LIBM -DPTGC_BLAS '-DPTGC_LIBM -DPTGC_BLAS'; do
 	gcc $flags $defined -c model.c -o model.o && echo "${defined:-nothing}: $(nm model.o | sed -n 's/.* U //p' | grep -E '^(exp|pow|tanhf?|cblas_[ds]gemm)$' | tr '\n' ' ')"
-	g++ -std=c++11 -x c++ -fsyntax-only -I. $defined model.c
+	clang $flags $defined -fsyntax-only model.c
+	g++ ${flags#-std=c99} -std=c++11 -x c++ -fsyntax-only $defined model.c
 done
