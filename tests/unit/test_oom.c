@@ -229,6 +229,20 @@ static void test_compile(void **state)
 	all(ptgc_compile, program, PTGC_OK);
 }
 
+static struct ptgc_result *compile_to_c(const char *text, size_t len,
+					const struct ptgc_options *given)
+{
+	struct ptgc_options opt = *given;
+	opt.target = PTGC_C;
+	return ptgc_compile(text, len, &opt);
+}
+
+static void test_c(void **state)
+{
+	(void)state;
+	all(compile_to_c, program, PTGC_OK);
+}
+
 static void test_rejected(void **state)
 {
 	(void)state;
@@ -274,9 +288,9 @@ static void test_large(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_compile), cmocka_unit_test(test_rejected),
-		cmocka_unit_test(test_format),  cmocka_unit_test(test_why),
-		cmocka_unit_test(test_large),
+		cmocka_unit_test(test_compile),  cmocka_unit_test(test_c),
+		cmocka_unit_test(test_rejected), cmocka_unit_test(test_format),
+		cmocka_unit_test(test_why),      cmocka_unit_test(test_large),
 	};
 	return cmocka_run_group_tests(tests, make_files, remove_files);
 }
