@@ -15,6 +15,7 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from pytensor.scan.utils import until
 
 import ptgc
 from ptgc import _cc, _lib
@@ -81,6 +82,21 @@ def test_scans():
 
     sums = pytensor.scan(step, sequences=y, outputs_info=pt.zeros((), "float64"), return_updates=False)
     assert function([y], sums[-1])(np.arange(5.0)) == 10
+
+
+@pytest.mark.parametrize("steps", ["int8", "int32", "int64", "half", "element"])
+def test_scans_of_computed_steps(steps):
+    k = pt.vector("k", dtype="int32")
+    n = k[1] if steps == "element" else k.sum() // 2 if steps == "half" else pt.scalar("n", dtype=steps)
+    given = k if steps in ("half", "element") else n
+    rows = pytensor.scan(lambda v: (v * 2, until(v > s)), outputs_info=[s], n_steps=n, return_updates=False)
+    f, g = (pytensor.function([given, s], [rows, pt.grad(rows[-1], s)], mode=mode) for mode in ("NATIVE", "FAST_COMPILE"))
+    for value in (1, 3, 7):
+        count = np.array([value, value] if given is k else value, given.type.dtype)
+        for got, want in zip(f(count, 1.5), g(count, 1.5), strict=True):
+            np.testing.assert_allclose(got, want)
+    with pytest.raises(ValueError, match="must be"):
+        f(np.array([-4, -4] if given is k else -4, given.type.dtype), 1.5)
 
 
 def test_what_has_no_c_is_refused_by_name():

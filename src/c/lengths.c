@@ -31,14 +31,20 @@ static const char *lowered_text(struct printer *p, const struct dim_view *atom, 
 enum reading {
 	AS_FOUND,   /* what the equations say of it */
 	AS_WRITTEN, /* before any equation */
-	TO_COMPARE, /* the same, and an integer of an input may be what it is made of */
+	TO_COMPARE, /* the same, and integers, given or computed, may be what it is made of */
 };
 
-/* An element of an input of integers, cut to what a length can be; NULL: the atom is none */
-static const char *input_text(struct printer *p, const struct dim_view *atom, bool *start)
+/* An element of integers, of an input or kept by keep_waited(), cut to what a length can be; NULL:
+ * the atom is none */
+static const char *integer_text(struct printer *p, dim d, const struct dim_view *atom, bool *start)
 {
 	const struct value *v = atom->source ? atom->source->lowered : NULL;
 
+	for (uint32_t i = 0; i < p->waited.len; i++)
+		if (p->waited.at[i].d == d) {
+			*start = false;
+			return p->waited.at[i].name;
+		}
 	if (!v || atom->kind != SOURCE_VALUE || v->def || held(p, v)->home != p->g->block ||
 	    held(p, v)->where == UNSEEN || dtypes[v->type.dtype].kind != KIND_INT)
 		return NULL;
@@ -48,8 +54,8 @@ static const char *input_text(struct printer *p, const struct dim_view *atom, bo
 		     v->type.rank ? textf(p, "%s[%u]", name, atom->at) : name);
 }
 
-/* How term i of a form is read. An integer of an input is cut to what a length can be, so that sums
- * of them do not overflow. Products may, and a number that was cut has another remainder: there,
+/* How term i of a form is read. An integer is cut to what a length can be, so that sums of them do
+ * not overflow. Products may, and a number that was cut has another remainder: there,
  * such an integer has no text. */
 static enum reading reading_of_term(const struct dim_view *v, enum reading how, uint32_t i)
 {
@@ -75,7 +81,7 @@ static const char *form_text(struct printer *p, dim d, enum reading how, bool *s
 		const char *s = how == AS_FOUND ? atom_text(p, dim_find(p->cx, d), start) : NULL;
 		s = s ? s : atom_text(p, d, start);
 		s = s ? s : lowered_text(p, &v, start);
-		return s || how != TO_COMPARE ? s : input_text(p, &v, start);
+		return s || how != TO_COMPARE ? s : integer_text(p, d, &v, start);
 	}
 	if (tall > MAX_TALL || v.nterms > countof(of))
 		return NULL;
@@ -122,12 +128,7 @@ const char *dim_text(struct printer *p, dim d, bool raw, bool *start)
 
 static const char *compared_text(struct printer *p, dim d)
 {
-	const char *s = form_text(p, d, TO_COMPARE, &(bool){true}, 0);
-
-	for (uint32_t i = 0; i < p->waited.len && !s; i++)
-		if (p->waited.at[i].d == d)
-			s = p->waited.at[i].name;
-	return s;
+	return form_text(p, d, TO_COMPARE, &(bool){true}, 0);
 }
 
 static void bind_atom(struct printer *p, dim d, const char *text, bool start)
@@ -390,6 +391,23 @@ static bool is_element_of(struct printer *p, dim d, const struct value *v)
 	       !compared_text(p, d);
 }
 
+/* Gives names to the elements of v that d is made of; false: there are none */
+static bool keep_elements(struct printer *p, dim d, const struct value *v, int tall)
+{
+	struct dim_view w = dim_view_raw(p->cx, d);
+	bool kept = false;
+
+	if (is_element_of(p, d, v)) {
+		const char *ix[1] = {textf(p, "%u", w.at)}, *name = fresh(p, "n");
+		line(p, "const int64_t %s = ptgc_near_length(%s);", name, at(p, v, ix));
+		*vec_push(p->cx->arena, &p->waited) = (struct waited){d, name};
+		return true;
+	}
+	for (uint32_t i = 0; w.form != DIM_ATOM && i < w.nterms && tall < MAX_TALL; i++)
+		kept |= keep_elements(p, w.term[i], v, tall + 1);
+	return kept;
+}
+
 /* An integer that n gives and that an equation waits for is a variable from here on: what it is
  * computed from may be gone when the other side of the equation is known. It is for that alone, as
  * it is cut to what a length can be. */
@@ -404,14 +422,7 @@ void keep_waited(struct printer *p, const struct node *n)
 		return;
 	for (uint32_t i = 0; i < 2 * p->waiting.len; i++) {
 		const struct check *c = p->waiting.at[i / 2];
-		dim d = i % 2 ? c->b : c->a;
-		if (!is_element_of(p, d, v))
-			continue;
-		const char *ix[1] = {textf(p, "%u", dim_view_raw(p->cx, d).at)};
-		const char *name = fresh(p, "n");
-		line(p, "const int64_t %s = ptgc_near_length(%s);", name, at(p, v, ix));
-		*vec_push(p->cx->arena, &p->waited) = (struct waited){d, name};
-		kept = true;
+		kept |= keep_elements(p, i % 2 ? c->b : c->a, v, 0);
 	}
 	p->once.len = mark;
 	if (kept)
