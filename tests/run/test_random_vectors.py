@@ -54,6 +54,14 @@ DRAWS = {
     "hypergeometric": (
         "hypergeometric_rv", [trials((0, 9), (20, 90)), trials((10, 20), (20, 90)), trials((0, 10), (0, 10), 10)],
         np.random.Generator.hypergeometric, 0),
+    "small hypergeometric": (
+        "hypergeometric_rv", [trials((0, 9), (1, 4), (20, 90), 1e8), trials((10, 20), (17, 90)), trials((0, 10), (0, 10), 9, 2)],
+        np.random.Generator.hypergeometric, 0),
+    "small hypergeometric of few bad items": (
+        "hypergeometric_rv", [trials((10, 20), (17, 90)), trials((0, 9), (1, 4), (20, 90)), trials((0, 10), (1, 3))],
+        np.random.Generator.hypergeometric, 0),
+    "all but few items": (
+        "hypergeometric_rv", [trials(5, 6), trials(3, 4), trials((5, 9), 7)], np.random.Generator.hypergeometric, 0),
     "large hypergeometric": (
         "hypergeometric_rv", [trials((50, 500), (1000, 1e8)), trials((50, 500), (1000, 1e8)), trials((10, 90))],
         np.random.Generator.hypergeometric, 0),
@@ -85,6 +93,7 @@ def test_draws_of_vectors(name, make):
     for k in range(ROUNDS):
         arguments = [p(g, LENGTHS[-k % len(LENGTHS)]) for p in parameters]
         r = np.random.default_rng(int(g.integers(1 << 40)))
+        r.integers(9, size=k % 2, dtype=np.uint32)  # leaves half a word for the next draw that takes halves
         words, x = run(test_random_words.vector(r.bit_generator), *arguments)
         np.testing.assert_allclose(x, numpys(r, *arguments), rtol=off, atol=0)
         np.testing.assert_array_equal(words, test_random_words.vector(r.bit_generator))
