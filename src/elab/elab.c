@@ -169,6 +169,54 @@ static bool fail_static_if(struct elab *e, struct stmt *s)
 	return false;
 }
 
+/* The names that the expression reads are not unused, though it is not evaluated. */
+static void mark_read(struct elab *e, struct expr x)
+{
+	for (uint32_t i = x.first; i < x.first + x.len; i++) {
+		const struct anode *n = &e->file->nodes.at[i];
+		struct binding *b = n->kind == A_NAME ? find_local(e, n->u.sym) : NULL;
+		if (b)
+			b->used = true;
+	}
+}
+
+/* The same for those that a block reads. Blocks nest to a limit. */
+static void mark_read_in(struct elab *e, const struct ablock *b)
+{
+	for (const struct stmt *s = b->first; s; s = s->next) {
+		mark_read(e, s->value);
+		if (s->kind == S_LOOP || s->kind == S_FOR) {
+			for (const struct aitem *it = s->u.loop->items; it; it = it->next) {
+				mark_read(e, it->value);
+				mark_read(e, it->stop);
+				mark_read(e, it->step);
+			}
+			mark_read(e, s->u.loop->condition);
+			mark_read_in(e, &s->u.loop->body);
+		} else if (s->kind == S_IF || s->kind == S_STATIC_IF) {
+			mark_read_in_branches(e, s->u.cond, NULL);
+		}
+	}
+}
+
+/* The same for those that the branches from a on read, but for `chosen` */
+void mark_read_in_branches(struct elab *e, const struct aif *a, const struct aif *chosen)
+{
+	for (; a; a = a->next)
+		if (a != chosen) {
+			mark_read(e, a->cond);
+			mark_read_in(e, &a->body);
+		}
+}
+
+/* Warns of values of this scope that nothing reads, in this or another branch of a static if. */
+void warn_unread(struct elab *e)
+{
+	for (struct binding *b = e->scope->values; b && !e->frame->library; b = b->prev)
+		if (!b->used && b->kind != CV_POISON)
+			warn(e->cx, b->span, W_UNUSED, "'%s' is never used", b->sym->s);
+}
+
 /* Walks all branches, of which only a call chooses one. */
 static bool check_branches(struct elab *e, struct stmt *s)
 {
@@ -189,8 +237,10 @@ static bool exec_static_if(struct elab *e, struct stmt *s)
 	if (e->checking)
 		return check_branches(e, s);
 	for (struct aif *a = s->u.cond; a; a = a->next) {
-		if (!a->cond.len)
+		if (!a->cond.len) {
+			mark_read_in_branches(e, s->u.cond, a);
 			return exec_block(e, &a->body);
+		}
 		struct cv c = eval(e, a->cond);
 		if (c.kind == CV_POISON)
 			return fail_static_if(e, s);
@@ -202,9 +252,12 @@ static bool exec_static_if(struct elab *e, struct stmt *s)
 				   "which gives values");
 			return fail_static_if(e, s);
 		}
-		if (c.u.b)
+		if (c.u.b) {
+			mark_read_in_branches(e, s->u.cond, a);
 			return exec_block(e, &a->body);
+		}
 	}
+	mark_read_in_branches(e, s->u.cond, NULL);
 	return true;
 }
 
@@ -439,9 +492,7 @@ static void warn_unused(struct elab *e, const struct fn *f)
 		if (b && b->unread && !uses_dims_of(e, &f->params[i]))
 			warn(e->cx, b->span, W_UNUSED, "the input '%s' is never used", b->sym->s);
 	}
-	for (struct binding *b = e->scope->values; b; b = b->prev)
-		if (!b->used && b->kind != CV_POISON)
-			warn(e->cx, b->span, W_UNUSED, "'%s' is never used", b->sym->s);
+	warn_unread(e);
 }
 
 /* Is there an update of a state? It is an output as well. */

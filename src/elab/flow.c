@@ -739,6 +739,8 @@ bool exec_loop(struct elab *e, struct stmt *s)
 			   "'while c' after it, or 'until c' in its body");
 		ok = false;
 	}
+	if (ok)
+		warn_unread(e);
 	pop_scope(e);
 	e->loop = l.outer;
 	e->block = outer;

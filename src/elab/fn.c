@@ -247,6 +247,7 @@ static bool fn_result(struct elab *e, struct fn *f, struct param *r, struct cv *
 			   f->name->s, r->name->s);
 		return false;
 	}
+	b->used = true;
 	struct value *v = declared_result(e, r, b);
 	if (!v)
 		return false;
@@ -262,6 +263,8 @@ static bool run_fn(struct elab *e, struct fn *f, const struct cv *given, struct 
 	ok = ok && exec_block(e, &f->body);
 	for (uint32_t i = 0; i < f->nresults && ok; i++)
 		ok = fn_result(e, f, &f->results[i], &results[i]);
+	if (ok)
+		warn_unread(e);
 	return ok;
 }
 

@@ -305,6 +305,8 @@ static bool run_steps(struct elab *e, struct aloop *a, struct loop_state *l, str
 			e->cx->call = call_add(e->cx, NULL, k + 1, at);
 		push_scope(e);
 		ok = run_step(e, a, l, st, k);
+		if (ok)
+			warn_unread(e);
 		pop_scope(e);
 	}
 	e->cx->call = outer;

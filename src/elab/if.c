@@ -54,6 +54,8 @@ static bool open_branch(struct elab *e, struct stmt *s, struct aif *a, bool chai
 		ok = exec_block(e, &a->body);
 		ok = branch_values(e, s, a, br->values) && ok;
 	}
+	if (ok)
+		warn_unread(e);
 	pop_scope(e);
 	e->block = outer;
 	return ok;
@@ -155,9 +157,12 @@ static bool run_branches(struct elab *e, struct stmt *s, struct aif *a, struct c
 	if (c.kind == CV_BOOL) { /* static: the branch is chosen now */
 		struct aif *pick = c.u.b ? a : a->next;
 		if (pick) {
+			mark_read_in_branches(e, s->u.cond, pick);
 			push_scope(e);
 			bool done = exec_block(e, &pick->body);
 			done = branch_values(e, s, pick, values) && done;
+			if (done)
+				warn_unread(e);
 			pop_scope(e);
 			return done;
 		}

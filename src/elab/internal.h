@@ -242,6 +242,8 @@ const char *near_name(struct elab *e, const struct sym *name);        /* of a va
 bool exec_block(struct elab *e, struct ablock *b);
 /* Gives the user's name to what a statement or a header of the graph computed. */
 void keep_name(struct elab *e, struct value *v, struct sym *name);
+void mark_read_in_branches(struct elab *e, const struct aif *a, const struct aif *chosen);
+void warn_unread(struct elab *e);
 bool bind_target(struct elab *e, struct target *t, struct cv v);
 void define_known(struct ctx *cx, struct value *v);
 
