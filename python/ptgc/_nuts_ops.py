@@ -9,18 +9,13 @@ from pytensor.graph.basic import Apply
 from pytensor.graph.op import Op
 from pytensor.tensor.type import TensorType
 
-# The statistics of `Nuts`, by ArviZ's names: dtype, and the number of axes after that of the chains. The last two are no
-# outputs of a model.
+# The statistics of NUTS, by ArviZ's names: dtype, and the number of axes after that of the chains
 STATS = {
     "lp": ("float64", 1), "acceptance_rate": ("float64", 1), "tree_depth": ("int64", 1), "diverging": ("bool", 1),
     "n_steps": ("int64", 1), "energy": ("float64", 1), "step_size": ("float64", 0), "inverse_mass": ("float64", 1),
-    "generators": ("uint64", 1),
-}  # fmt: skip
-# Those of `NutsSteps`
-STATS_OF_STEPS = {k: v for k, v in STATS.items() if k != "generators"} | {
     "energy_error": ("float64", 1), "reached_max_treedepth": ("bool", 1),
 }  # fmt: skip
-HIDDEN = ("inverse_mass", "generators")
+HIDDEN = ("inverse_mass",)  # no output of a model
 
 # What a run is between two steps of its loop, see _Nuts_packed: nothing before it begins
 STATE = {
@@ -67,10 +62,10 @@ class Spawn(Op):
         outputs[0][0] = np.array(words, "uint64").reshape(n, 6)
 
 
-class Nuts(Op):
+class NutsDraws(Op):
     """Draws by the no-U-turn sampler. ``fgraph`` computes from points [chains, d] their log densities [chains] and
     the gradients [chains, d]. Inputs: a point [d] to start from, the generators' words [chains, 6], and the further
-    inputs of ``fgraph``, which are the same for all points."""
+    inputs of ``fgraph``, which are the same for all points. The last result are the generators that are left."""
 
     __props__ = ("draws", "fgraph", "jitter", "jitter_max_retries", "max_treedepth", "target_accept", "tune")
 
@@ -81,12 +76,12 @@ class Nuts(Op):
         self.target_accept, self.jitter, self.jitter_max_retries = target_accept, jitter, jitter_max_retries
 
     def make_node(self, start, words, *data):
-        return Apply(self, [start, words, *data], self.results(start, self.draws, STATS))
+        return Apply(self, [start, words, *data], [*self.results(start, self.draws), Spawn.otypes[0]()])
 
     @staticmethod
-    def results(start, draws, stats):
+    def results(start, draws):
         points = pt.TensorType("float64", (None, draws, start.type.shape[0]))()
-        return [points, *(pt.TensorType(dtype, (None, *[None] * rank))() for dtype, rank in stats.values())]
+        return [points, *(pt.TensorType(dtype, (None, *[None] * rank))() for dtype, rank in STATS.values())]
 
     def ptg_call(self, printer, args):
         printer.libraries.add("mcmc")
@@ -123,11 +118,11 @@ class Convergence(Op):
         raise NotImplementedError("this is computed only in an ONNX model")
 
 
-class NutsSteps(Nuts):
+class NutsSteps(NutsDraws):
     """The same by steps of its loop. Inputs: start and words, how many steps, what the run is, of the types of STATE,
     then the data. The last results are what the run is then. keep_tuning: the draws of tuning come first."""
 
-    __props__ = (*Nuts.__props__, "keep_tuning")
+    __props__ = (*NutsDraws.__props__, "keep_tuning")
 
     own_inputs = 3 + len(STATE)
 
@@ -136,5 +131,5 @@ class NutsSteps(Nuts):
         self.keep_tuning = keep_tuning
 
     def make_node(self, start, words, steps, *state_and_data):
-        results = [*self.results(start, None, STATS_OF_STEPS), *(type() for type in STATE.values())]
+        results = [*self.results(start, None), *(type() for type in STATE.values())]
         return Apply(self, [start, words, steps, *state_and_data], results)

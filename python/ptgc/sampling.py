@@ -33,9 +33,8 @@ from ptgc._nuts_ops import (
     HIDDEN,
     STATE,
     STATS,
-    STATS_OF_STEPS,
     Convergence,
-    Nuts,
+    NutsDraws,
     NutsSteps,
     Spawn,
     names_in_file,
@@ -211,8 +210,9 @@ def nuts_graph(
     names. Data that are not inputs stay as they are now.
 
     The outputs are the variables that pm.sample returns, or those in ``var_names``, [chains, draws, ...]. Then come
-    the statistics lp, acceptance_rate, tree_depth, diverging, n_steps, energy [chains, draws], and step_size
-    [chains] for each chain. Further graphs may be built on the outputs: means, quantiles, predictions.
+    the statistics lp, acceptance_rate, tree_depth, diverging, n_steps, energy [chains, draws], step_size
+    [chains] for each chain, energy_error and reached_max_treedepth [chains, draws]. Further graphs may be built on
+    the outputs: means, quantiles, predictions.
 
     If the model has a variable with the name of one of these inputs or statistics, as ``step_size``, the sampler's
     own is called ``nuts_step_size``.
@@ -270,12 +270,12 @@ def graph_of_sampler(
     if by_steps:
         steps, held = pt.lscalar("state_steps"), [type(f"state_{name}") for name, type in STATE.items()]
         points, *found = NutsSteps(density, **options, keep_tuning=keep_tuning)(*begin, steps, *held, *read)
-        stats, following = dict(zip(STATS_OF_STEPS, found)), found[len(STATS_OF_STEPS) :]
+        following = found[len(STATS) :]
         states = {steps: (np.array(ALL_STEPS), steps)}
         states |= {v: (nothing(v.type), new) for v, new in zip(held, following, strict=True)}
     else:
-        points, *found = Nuts(density, **options)(*begin, *read)
-        stats = dict(zip(STATS, found))
+        points, *found = NutsDraws(density, **options)(*begin, *read)
+    stats = dict(zip(STATS, found))
     variables = variables_of(model, var_names)
     outputs = at_points(data, start, variables, points)
     for v, new in zip(variables, outputs):
@@ -380,7 +380,7 @@ class Sampler(OfModel):
 
     def why_no_start(self, data: Mapping) -> str:
         """Which chain has no density at any point that it tries, with the last of them; "" if all chains have one."""
-        nuts = next(n for v in ancestors(self.graph[1]) if (n := v.owner) and isinstance(n.op, Nuts))
+        nuts = next(n for v in ancestors(self.graph[1]) if (n := v.owner) and isinstance(n.op, NutsDraws))
         op, density = nuts.op, in_python(nuts.op.fgraph.inputs, nuts.op.fgraph.outputs, None, "fast_compile")
         count = data.get(self.own("chains")) if self.settings["chains"] is None else self.settings["chains"]
         start, sizes = self.terms.at(data)
@@ -464,7 +464,7 @@ class Sampler(OfModel):
     def described(self, results, feed, run: "Run | OneCall", checks: bool, level: int):
         groups = Seen(dict(self.groups), dict(self.written)).groups(feed)
         predictions, results = parted(results, self.predicted)
-        stats, variables = parted(results, {self.own(name): name for name in STATS_OF_STEPS})
+        stats, variables = parted(results, {self.own(name): name for name in STATS})
         new_data, _ = parted(feed, self.predicted)
         sizes = self.coords_of({k: v[0, 0] for k, v in variables.items() if k in self.dims} | flat(groups), 0)
         if predictions:
