@@ -80,7 +80,7 @@ class NutsDraws(Op):
 
     @staticmethod
     def results(start, draws):
-        points = pt.TensorType("float64", (None, draws, start.type.shape[0]))()
+        points = pt.TensorType("float64", (None, draws, start.type.shape[-1]))()
         return [points, *(pt.TensorType(dtype, (None, *[None] * rank))() for dtype, rank in STATS.values())]
 
     def ptg_call(self, printer, args):
@@ -119,8 +119,9 @@ class Convergence(Op):
 
 
 class NutsSteps(NutsDraws):
-    """The same by steps of its loop. Inputs: start and words, how many steps, what the run is, of the types of STATE,
-    then the data. The last results are what the run is then. keep_tuning: the draws of tuning come first."""
+    """The same by steps of its loop. Inputs: start, which may have a row for each chain, and words, how many steps, what
+    the run is, of the types of STATE, then the data. The last results are what the run is then. keep_tuning: the draws of
+    tuning come first."""
 
     __props__ = (*NutsDraws.__props__, "keep_tuning")
 

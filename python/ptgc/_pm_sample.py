@@ -29,20 +29,18 @@ REFUSED = {
     "keep_warning_stat": "there is no such statistic",
     "progressbar_theme": "the progress is a line of text",
 }
-MUST_BE = {
-    "return_inferencedata": (
-        True, "the result is ArviZ's InferenceData. {name: v.values for name, v in idata.posterior.items()} are the arrays "
-        "[chain, draw, ...]"),
-}
+# What PyMC calls a statistic in a MultiTrace, where that is not its name in `sample_stats`
+IN_TRACE = {"lp": "model_logp", "acceptance_rate": "mean_tree_accept", "tree_depth": "depth", "n_steps": "tree_size"}
 INITS = {"auto": None, "jitter+adapt_diag": None, "adapt_diag": 0.0}  # the jitter that each stands for
 
 
 def sample(
     model: Any = None, draws: int | None = None, tune: int | None = None, chains: int | None = None, *, cores: int | None = None,
     random_seed: int | None = None, progressbar: bool | None = None, quiet: bool = False, var_names: Sequence[str] | None = None,
-    initvals: Mapping[Any, Any] | None = None, init: str = "auto", jitter_max_retries: int = 100, target_accept: float = 0.8,
-    max_treedepth: int = 10, discard_tuned_samples: bool = True, compute_convergence_checks: bool = True,
-    data: Which = "constants", checkpoint: str | os.PathLike | None = None, options: Any = None, **others: Any,
+    initvals: Mapping[Any, Any] | Sequence[Mapping[Any, Any] | None] | None = None, init: str = "auto",
+    jitter_max_retries: int = 100, target_accept: float = 0.8, max_treedepth: int = 10, return_inferencedata: bool = True,
+    discard_tuned_samples: bool = True, compute_convergence_checks: bool = True, data: Which = "constants",
+    checkpoint: str | os.PathLike | None = None, options: Any = None, **others: Any,
 ):  # fmt: skip
     """Draws from the posterior of a PyMC model by NUTS on ONNX Runtime, as ArviZ's InferenceData.
 
@@ -54,10 +52,12 @@ def sample(
     - chains: 4, or as in pm.sample as many as ``cores``, but 2 at least; they are computed together.
     - cores: on how many threads ONNX Runtime computes. draws, tune: 1000 of each.
     - random_seed: an integer; None: another one at each call, which is among the attributes of the draws.
-    - initvals: {variable or its name: value} that chains start around.
+    - initvals: {variable or its name: value} that chains start around, or a list of one for each chain, None for the
+      model's own.
     - init: "auto" and "jitter+adapt_diag", or "adapt_diag" for a start without jitter.
     - progressbar, checkpoint, options: as in ``Sampler.sample``.
     - quiet: no progress and no warnings.
+    - return_inferencedata=False: PyMC's MultiTrace, also of the transformed variables, in place of InferenceData.
     - discard_tuned_samples=False: the groups ``warmup_posterior`` and ``warmup_sample_stats`` have the draws of tuning.
     """
     refuse_others(others)
@@ -73,15 +73,18 @@ def sample(
         "target_accept": target_accept, "jitter": 1.0 if jitter is None else jitter,
         "jitter_max_retries": jitter_max_retries,
     }  # fmt: skip
-    given = Data(with_initvals(model, initvals), data)
     if chains is None:
         chains = 4 if cores is None else max(2, cores)
+    of_chains = [Data(m, data) for m in models_of_chains(model, initvals, chains)]
+    if not return_inferencedata and var_names is None:
+        var_names = [v.name for v in model.unobserved_value_vars]
     keep_tuning = not discard_tuned_samples and bool(of_graph["tune"])
-    sampler = compiled_sampler(given, chains, var_names, of_graph, {}, keep_tuning=keep_tuning)
+    sampler = compiled_sampler(of_chains[0], chains, var_names, of_graph, {}, keep_tuning=keep_tuning, of_chains=of_chains)
     if cores is not None:
         options = on_threads(cores, options)
     shown, checks = False if quiet else progressbar, compute_convergence_checks and not quiet
-    return sampler.drawn(seed, None, options, None, shown, checkpoint, checks, level=3)
+    found = sampler.drawn(seed, None, options, None, shown, checkpoint, checks, level=3)
+    return found if return_inferencedata else multi_trace(model, found)
 
 
 def model_and_draws(model: Any, draws: int | None) -> tuple[Any, int | None]:
@@ -107,28 +110,29 @@ def on_threads(cores: int, options: Any) -> Any:
 
 
 def refuse_others(others: Mapping[str, Any]) -> None:
-    for name, value in others.items():
-        if name in MUST_BE:
-            must, why = MUST_BE[name]
-            if value is not must:
-                raise TypeError(f"sample: {name} is {must} here: {why}")
-        elif name in REFUSED:
+    for name in others:
+        if name in REFUSED:
             raise TypeError(f"sample: pm.sample's argument {name} means nothing here: {REFUSED[name]}")
         else:
             known = [k for k in signature(sample).parameters if k != "others"]
             raise TypeError(no_such("sample: there is no argument", name, known))
 
 
+def models_of_chains(model: Any, initvals: Any, chains: int) -> list[Any]:
+    """The model with the initial values of each chain; one of them, if all have the same."""
+    if initvals is None or isinstance(initvals, Mapping):
+        return [with_initvals(model, initvals)]
+    if not isinstance(initvals, Sequence) or any(v is not None and not isinstance(v, Mapping) for v in initvals):
+        raise TypeError("initvals is a mapping {variable: value}, or a list of one for each chain")
+    if len(initvals) != chains:
+        raise ValueError(f"initvals: {len(initvals)} mappings for {chains} chains")
+    return [with_initvals(model, v) for v in initvals]
+
+
 def with_initvals(model: Any, initvals: Mapping[Any, Any] | None) -> Any:
     """The model with these initial values."""
     if not initvals:
         return model
-    if not isinstance(initvals, Mapping):
-        raise TypeError(
-            "initvals is one mapping {variable: value}: all chains of a call start around the same point. A call with chains=1, "
-            "initvals and a random_seed of its own gives a chain with another start; xarray.concat(posteriors, 'chain') joins "
-            "their posteriors"
-        )
     free = {v.name: v for v in model.free_RVs}
     new = dict(model.rvs_to_initial_values)
     for key, value in initvals.items():
@@ -137,3 +141,35 @@ def with_initvals(model: Any, initvals: Mapping[Any, Any] | None) -> Any:
             raise ValueError(no_such("initvals: the model has no free variable", name, list(free)))
         new[free[name]] = value
     return view_of(model, rvs_to_initial_values=new)
+
+
+def multi_trace(model: Any, found: Any) -> Any:
+    """The draws as PyMC's MultiTrace, those of tuning first if they are kept. Of the statistics, those that `sample_stats`
+    has, by PyMC's names."""
+    from pymc.backends.base import MultiTrace
+    from pymc.backends.ndarray import NDArray
+
+    groups = [(g, s) for g, s in (("warmup_posterior", "warmup_sample_stats"), ("posterior", "sample_stats")) if g in found]
+    of_model = {v.name: v for v in model.unobserved_value_vars}
+    names, stats = list(found.posterior), [name for name in found.sample_stats if name != "step_size"]
+    straces = []
+    for chain in range(found.posterior.sizes["chain"]):
+        draws = {name: np.concatenate([found[g][name].values[chain] for g, _ in groups]) for name in names}
+        stat = {IN_TRACE.get(n, n): np.concatenate([found[s][n].values[chain] for _, s in groups]) for n in stats}
+        count = len(stat["energy"])
+        stat["step_size"] = np.full(count, found.sample_stats["step_size"].values[chain, -1])
+        shapes, dtypes = {k: v.shape[1:] for k, v in draws.items()}, {k: v.dtype for k, v in draws.items()}
+        own = [of_model[name] for name in names]
+        trace = NDArray(model=model, vars=own, fn=nothing_to_record, var_shapes=shapes, var_dtypes=dtypes)
+        trace.setup(count, chain, [{k: v.dtype for k, v in stat.items()}])
+        trace.samples, trace._stats, trace.draw_idx = draws, [stat], count
+        straces.append(trace)
+    trace = MultiTrace(straces)
+    attrs = found.posterior.attrs
+    trace._report._n_draws, trace._report._n_tune = found.posterior.sizes["draw"], attrs["tuning_steps"]
+    trace._report._t_sampling = attrs["sampling_time"]
+    return trace
+
+
+def nothing_to_record(*point: Any):
+    raise TypeError("these draws are complete: ptgc.sample has made them")

@@ -67,10 +67,15 @@ NO_START = "Initial evaluation of model at starting point failed"  # the check o
 @dataclass
 class Start:
     """The point that chains begin around, [d], and the shapes of its parts, in the order of model.value_vars: lengths
-    are numbers, or graphs where they depend on data."""
+    are numbers, or graphs where they depend on data. each: [chains, d], if each chain has a point of its own."""
 
     point: Variable
     shapes: list[tuple]
+    each: Variable | None = None
+
+    @property
+    def begin(self) -> Variable:
+        return self.point if self.each is None else self.each
 
     def sizes(self) -> list:
         return [math.prod(shape) for shape in self.shapes]
@@ -89,6 +94,14 @@ def start_of(data: Data) -> Start:
     if graphs:
         return Start(pt.concatenate([pt.as_tensor(x).ravel() for x in found]), shapes)
     return Start(pt.constant(np.concatenate([x.ravel() for x in found])), shapes)
+
+
+def starts_of(datas: Sequence[Data]) -> Start:
+    """The same of the model that each chain has, which differ in their initial values."""
+    starts = [start_of(data) for data in datas]
+    if len(starts) > 1:
+        starts[0].each = pt.stack([start.point for start in starts])
+    return starts[0]
 
 
 def initial_graphs(data: Data) -> dict[Variable, Variable]:
@@ -169,7 +182,7 @@ class Terms:
     terms: list[Variable]
 
     def at(self, values: Mapping[str, np.ndarray]) -> tuple[np.ndarray, dict[str, int]]:
-        """The initial point for these data, and the sizes of its parts."""
+        """The initial point for these data, of all chains or of each, and the sizes of its parts."""
         outputs = [self.start, *map(pt.as_tensor, self.sizes)]
         start, *sizes = in_python(self.data, outputs, None, "fast_compile")(*self.given(values))
         return start, {name: int(n) for name, n in zip(self.names, sizes)}
@@ -184,17 +197,19 @@ def terms_of(data: Data, start: Start) -> Terms:
     terms = data.placed(graph_replace(terms, dict(zip(values, parts_of(model, start, q))), strict=False))
     for term, v in zip(terms, [*model.basic_RVs, *model.potentials], strict=True):
         term.name = v.name
-    given = data.read_by([start.point, *terms])
-    return Terms([v.name for v in model.value_vars], given, start.point, start.sizes(), q, terms)
+    given = data.read_by([start.begin, *terms])
+    return Terms([v.name for v in model.value_vars], given, start.begin, start.sizes(), q, terms)
 
 
 def variables_of(model, var_names: Sequence[str] | None) -> list:
-    """What pm.sample returns: the free variables as the user wrote them, and the deterministics."""
+    """What pm.sample returns: the free variables as the user wrote them, and the deterministics; by name also what they are
+    transformed to."""
     hidden = {v.name for rv, v in model.rvs_to_values.items() if model.rvs_to_transforms.get(rv) is not None}
-    found = {v.name: v for v in model.unobserved_value_vars if v.name not in hidden}
-    if unknown := [name for name in var_names or () if name not in found]:
-        raise ValueError(no_such("var_names: the model has no variable", unknown[0], list(found)))
-    return [found[name] for name in (found if var_names is None else var_names)]
+    every = {v.name: v for v in model.unobserved_value_vars}
+    found = [name for name in every if name not in hidden]
+    if unknown := [name for name in var_names or () if name not in every]:
+        raise ValueError(no_such("var_names: the model has no variable", unknown[0], found))
+    return [every[name] for name in (found if var_names is None else var_names)]
 
 
 def nuts_graph(
@@ -265,7 +280,7 @@ def graph_of_sampler(
     seed, asked = pt.lscalar("seed"), pt.lscalar("chains")
     n = asked if chains is None else chains
     streams = Spawn()(seed, n + predicted.generators if predicted else n)
-    begin = start.point, streams[:n] if predicted else streams
+    begin = start.begin, streams[:n] if predicted else streams
     states = {}
     if by_steps:
         steps, held = pt.lscalar("state_steps"), [type(f"state_{name}") for name, type in STATE.items()]
@@ -386,9 +401,10 @@ class Sampler(OfModel):
         start, sizes = self.terms.at(data)
         read = [np.asarray(data[v.name], v.type.dtype) for v in nuts.inputs[op.own_inputs :]]
         generators = np.random.default_rng(int(data[self.own("seed")])).spawn(int(count))
+        start = np.broadcast_to(start, (len(generators), start.shape[-1]))
         left = list(range(len(generators)))  # the chains that have none
         for _ in range(op.jitter_max_retries + 1):
-            tries = [start + (2 * generators[k].random(start.size) - 1) * op.jitter for k in left]
+            tries = [start[k] + (2 * generators[k].random(start.shape[1]) - 1) * op.jitter for k in left]
             with np.errstate(all="ignore"):
                 found = zip(left, tries, *density(np.array(tries), *read), strict=True)
                 bad = [(k, point, slope) for k, point, lp, slope in found if not np.isfinite(lp + slope.sum())]
@@ -539,9 +555,10 @@ def compile_nuts(
 
 def compiled_sampler(
     data: Data, chains, var_names, of_graph: dict[str, Any], options: dict[str, Any], predict: Sequence[str] = (),
-    diagnostics: bool | None = None, keep_tuning: bool = False,
+    diagnostics: bool | None = None, keep_tuning: bool = False, of_chains: Sequence[Data] = (),
 ) -> Sampler:  # fmt: skip
-    start = start_of(data)
+    """of_chains: the data with the model of each chain, if their initial values differ."""
+    start = starts_of(of_chains or [data])
     predicted = Predicted(data, predict) if predict else None
     judged = bool(predict) if diagnostics is None else diagnostics
     graph = graph_of_sampler(data, start, chains, var_names, of_graph, True, predicted, judged, keep_tuning)

@@ -170,6 +170,45 @@ def a_sampler_in_c():
                 np.testing.assert_allclose(v, same[group][name], rtol=1e-7, atol=1e-12, err_msg=name)
 
 
+def chains_with_starts_of_their_own():
+    model = schools()
+    options = {"init": "adapt_diag", "random_seed": 1, "max_treedepth": 1}  # so the first draw is near to the start
+    apart, _ = quiet(ptgc.sample, model, 5, 0, 3, initvals=[{"tau": 0.5}, None, {"tau": 60.0, "mu": 7.0}], **options)
+    first = apart.posterior["tau"].values[:, 0]
+    assert first[0] < 1.5 < first[1] < 25 < first[2], first
+    # the draws are those of chains that start there together, also of a number of chains that is filled up
+    few = {"draws": 20, "tune": 20, "chains": 3, "random_seed": 2}
+    same, _ = quiet(ptgc.sample, model, initvals={"tau": 2.0}, **few)
+    each, _ = quiet(ptgc.sample, model, initvals=[{"tau": 2.0}] * 3, **few)
+    np.testing.assert_array_equal(each.posterior["z"], same.posterior["z"])
+    with pm.Model() as nowhere:
+        x = pm.Normal("x", 0, 1)
+        pm.Potential("p", pt.switch(pt.gt(x, 0), 0.0, -np.inf))
+    refused(ValueError, ["chain 1 of 2", "the term of p"], ptgc.sample, nowhere, 5, 5, 2, initvals=[{"x": 9.0}, {"x": -9.0}])
+
+
+def a_multi_trace():
+    """As pm.sample's with return_inferencedata=False, and what PyMC makes of it"""
+    model, options = schools(), {"random_seed": 1, "progressbar": False}
+    found, _ = quiet(ptgc.sample, model, 30, 40, 3, **options)
+    trace, _ = quiet(ptgc.sample, model, 30, 40, 3, return_inferencedata=False, **options)
+    with model:
+        own, _ = quiet(pm.sample, 5, tune=5, chains=1, cores=1, return_inferencedata=False, progressbar=False)
+    assert type(trace) is type(own) and trace.varnames == own.varnames and set(trace.stat_names) <= set(own.stat_names)
+    assert trace.chains == [0, 1, 2] and len(trace) == 30 == trace.report.n_draws and trace.report.n_tune == 40
+    for name in found.posterior:
+        np.testing.assert_array_equal(trace.get_values(name, combine=False), found.posterior[name].values)
+    np.testing.assert_allclose(trace["tau_log__"], np.log(trace["tau"]))
+    np.testing.assert_array_equal(trace.get_sampler_stats("depth"), found.sample_stats["tree_depth"].values.ravel())
+    assert trace.point(3).keys() == own.point(3).keys()
+    read, predicted = pm.to_inference_data(trace, model=model), pm.sample_posterior_predictive(trace, model, progressbar=False)
+    np.testing.assert_array_equal(read.posterior["theta"], found.posterior["theta"])
+    np.testing.assert_array_equal(read.sample_stats["lp"], found.sample_stats["lp"])
+    assert dict(predicted.posterior_predictive.sizes) == {"chain": 3, "draw": 30, "school": 8}
+    whole, _ = quiet(ptgc.sample, model, 30, 40, 3, return_inferencedata=False, discard_tuned_samples=False, **options)
+    np.testing.assert_allclose(whole["theta"].reshape(3, 70, 8)[:, 40:], found.posterior["theta"], rtol=1e-12)
+
+
 PREDICT = r"""
 #include <stdio.h>
 #include <stdlib.h>
@@ -293,12 +332,12 @@ def one_call():
         assert 0.5 < float(near.posterior["tau"][0, 0]) / start < 2
     for words, named in (
         (["cores", "1 at least"], {"cores": 0}), (["blas_cores"], {"blas_cores": 2}), (["step", "NUTS"], {"step": None}), (["did you mean 'tune'"], {"tunes": 4}),
-        (["return_inferencedata", "idata.posterior.items()"], {"return_inferencedata": False}),
-        (["random_seed"], {"random_seed": [1, 2]}), (["initvals", "chains=1"], {"initvals": [{}]}),
+        (["random_seed"], {"random_seed": [1, 2]}), (["initvals"], {"initvals": [1, 2, 3, 4]}), (["initvals"], {"initvals": 1}),
     ):  # fmt: skip
         refused(TypeError, words, ptgc.sample, model, **named)
     refused(ValueError, ["init"], ptgc.sample, model, init="advi")
     refused(ValueError, ["no free variable 'theta'"], ptgc.sample, model, initvals={"theta": 1})
+    refused(ValueError, ["2 mappings for 4 chains"], ptgc.sample, model, initvals=[{}, None])
     quiet(ptgc.sample, model, 5, 5, return_inferencedata=True, discard_tuned_samples=True)
     options = {"random_seed": 3, "progressbar": False}
     kept, _ = quiet(ptgc.sample, model, 40, 50, 2, discard_tuned_samples=False, **options)
@@ -472,7 +511,7 @@ def the_model_of_the_context():
 TESTS = [
     predictions_of_parts, variables_with_names_of_the_sampler, names_of_files, the_model_of_the_context,
     stopped_and_gone_on_with, an_open_number_of_parameters, watched, groups, one_call, predictions_in_the_file, a_sampler_in_c,
-    predictions_in_c,
+    predictions_in_c, chains_with_starts_of_their_own, a_multi_trace,
 ]  # fmt: skip
 
 
