@@ -81,7 +81,7 @@ maths() { # the functions that generated C calls
 
 native() { # models as C beside ONNX Runtime; lengths, indices and sizes at their ends
 	p=0 f=0
-	for way in same.py bounds.py sizes.py; do add_up "$PYTHON" "tests/c/$way"; done
+	for way in same.py bounds.py sizes.py rows.py; do add_up "$PYTHON" "tests/c/$way"; done
 	echo "$p passed, $f failed"
 }
 

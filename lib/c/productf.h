@@ -189,6 +189,18 @@ static inline void ptgc_add_dotsf(const float *a, int64_t a_row, int64_t a_col, 
 	}
 }
 
+static inline void ptgc_add_blockf(const float *a, int64_t a_row, int64_t a_col, const float *b,
+				   int64_t b_row, int64_t b_col, float *y, int64_t y_row,
+				   int64_t y_col, int64_t m, int64_t terms, int64_t n, int first)
+{
+	if (m >= PTGC_TILE_ROWS || (n >= PTGC_TILE_COLUMNS && b_col == 1 && b_row != 1))
+		ptgc_add_tilesf(a, a_row, a_col, b, b_row, b_col, y, y_row, y_col, m, terms, n,
+				first);
+	else
+		ptgc_add_dotsf(a, a_row, a_col, b, b_row, b_col, y, y_row, y_col, m, terms, n,
+			       first);
+}
+
 #ifdef PTGC_BLAS
 #include <cblas.h>
 /* The product by a CBLAS, if it is large and its matrices are as BLAS has them: then 1 */
@@ -215,6 +227,20 @@ static inline int ptgc_blasf(const float *a, int64_t a_row, int64_t a_col, const
 }
 #endif
 
+/* One block of the product of matrices: y = a b, or y += a b if it is not the first. It has
+   PTGC_BLOCK terms at most. */
+static inline void ptgc_add_productf(const float *a, int64_t a_row, int64_t a_col, const float *b,
+				     int64_t b_row, int64_t b_col, float *y, int64_t y_row,
+				     int64_t y_col, int64_t m, int64_t terms, int64_t n, int first)
+{
+	if (m > n) /* y' = b' a' */
+		ptgc_add_blockf(b, b_col, b_row, a, a_col, a_row, y, y_col, y_row, n, terms, m,
+				first);
+	else
+		ptgc_add_blockf(a, a_row, a_col, b, b_row, b_col, y, y_row, y_col, m, terms, n,
+				first);
+}
+
 /* y = a b: m rows, n columns, sums of `terms` products */
 static inline void ptgc_productf(const float *a, int64_t a_row, int64_t a_col, const float *b,
 				 int64_t b_row, int64_t b_col, float *y, int64_t y_row,
@@ -224,24 +250,10 @@ static inline void ptgc_productf(const float *a, int64_t a_row, int64_t a_col, c
 	if (ptgc_blasf(a, a_row, a_col, b, b_row, b_col, y, y_row, y_col, m, terms, n))
 		return;
 #endif
-	if (m > n) { /* y' = b' a' */
-		const float *const other = a;
-		const int64_t other_row = a_row, other_col = a_col, y_other = y_row, count = m;
-		a = b, a_row = b_col, a_col = b_row;
-		b = other, b_row = other_col, b_col = other_row;
-		y_row = y_col, y_col = y_other;
-		m = n, n = count;
-	}
-	const int tiles =
-		m >= PTGC_TILE_ROWS || (n >= PTGC_TILE_COLUMNS && b_col == 1 && b_row != 1);
 	for (int64_t k = 0; k == 0 || k < terms; k += PTGC_BLOCK) {
 		const int64_t block = terms - k < PTGC_BLOCK ? terms - k : PTGC_BLOCK;
-		if (tiles)
-			ptgc_add_tilesf(a + k * a_col, a_row, a_col, b + k * b_row, b_row, b_col, y,
-					y_row, y_col, m, block, n, k == 0);
-		else
-			ptgc_add_dotsf(a + k * a_col, a_row, a_col, b + k * b_row, b_row, b_col, y,
-				       y_row, y_col, m, block, n, k == 0);
+		ptgc_add_productf(a + k * a_col, a_row, a_col, b + k * b_row, b_row, b_col, y,
+				  y_row, y_col, m, block, n, k == 0);
 	}
 }
 

@@ -39,6 +39,8 @@ struct held {
 	bool inner;      /* a block inside of its own reads it */
 	bool stored;     /* a reader needs an array */
 	bool result;     /* of the graph */
+	bool each;       /* each element follows from those of the inputs at its place */
+	uint8_t part;    /* of a loop over rows: rows.c */
 	const struct block *home;
 	const char **first, **step; /* of Slice: by axis */
 	dim below; /* of the number of a step: it is less than this length; DIM_NONE: nobody knows
@@ -100,8 +102,26 @@ struct printer {
 	const struct node *shown; /* the next line of C is of this node; NULL: said already */
 	const struct node *at;
 	const struct block *block;
-	const char **array; /* of place_at() */
+	const char **array;    /* of place_at() */
+	struct row_loop *rows; /* the loop that is open; NULL: none */
 };
+
+/* rows.c: products of one matrix and vectors, in one loop over blocks of its rows */
+struct row_loop {
+	const struct block *block;
+	dim count;                    /* of all rows */
+	vec(const struct node *) all; /* from the first product to the last, in order */
+	const char *from, *to;        /* variables: the rows of one turn */
+	struct strbuf outside;        /* what is printed before the loop */
+	uint32_t statement;           /* the first of the loop */
+};
+/* Does a loop begin with the product `from`? Then r->all says which nodes take its place. */
+bool find_rows(struct printer *p, const struct block *b, const struct node *from,
+	       struct row_loop *r);
+bool is_before_rows(const struct printer *p, const struct node *n);
+bool is_by_rows(const struct printer *p, const struct node *n); /* is it part of the loop? */
+bool adds_up_rows(const struct printer *p, const struct node *n);
+void forget_rows(struct printer *p, const struct row_loop *r);
 
 /* The structs of inputs and outputs */
 struct field {
@@ -222,6 +242,9 @@ const char *make_scratch(struct printer *p, const char *count, bool start);
 const char *room_for(struct printer *p, const char *const *dims, uint32_t rank);
 uint32_t open_loops(struct printer *p, const char *const *dims, uint32_t rank, const char **ix);
 void close_loops(struct printer *p, uint32_t n);
+void begin_rows(struct printer *p, struct row_loop *r); /* a loop over blocks of rows */
+void end_rows(struct printer *p, const char *count);
+uint32_t open_rows(struct printer *p, const char **ix); /* those of the block */
 const char *constant_array(struct printer *p, const struct value *v);
 /* The array of v, which a reader needs, at element `first` */
 const char *array_at(struct printer *p, const struct value *v, const char *first);

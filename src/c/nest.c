@@ -197,7 +197,7 @@ const char *make_scratch(struct printer *p, const char *count, bool start)
 	return name;
 }
 
-void make_array(struct printer *p, const struct value *v)
+static void declare_array(struct printer *p, const struct value *v)
 {
 	struct held *h = held(p, v);
 
@@ -208,6 +208,28 @@ void make_array(struct printer *p, const struct value *v)
 	}
 	const char *name = fresh_for(p, v, "a");
 	make_room(p, v, textf(p, "%s *const %s", memory_type(v->type.dtype), name), name);
+}
+
+/* From the text of a loop over rows to that before it, or back */
+static void change_text(struct printer *p)
+{
+	struct strbuf other = p->rows->outside;
+
+	p->rows->outside = p->out;
+	p->out = other;
+}
+
+void make_array(struct printer *p, const struct value *v)
+{
+	if (!p->rows) {
+		declare_array(p, v);
+		return;
+	}
+	change_text(p); /* each turn fills a part of it */
+	p->indent--;
+	declare_array(p, v);
+	p->indent++;
+	change_text(p);
 }
 
 void use_buffers(struct printer *p, uint32_t from)
@@ -221,27 +243,31 @@ void use_buffers(struct printer *p, uint32_t from)
 
 /* --- loops --- */
 
+static uint32_t open_loop(struct printer *p, const char *from, const char *to, const char **ix)
+{
+	const char **name = &p->loop_names[p->nloops];
+
+	if (p->nloops >= MAX_NESTED)
+		cannot(p, p->at, "has more than %d loops inside each other", MAX_NESTED);
+	if (!*name)
+		*name = fresh(p, p->nloops < 4 ? (const char *[]){"i", "j", "k", "l"}[p->nloops]
+					       : "i");
+	*ix = *name;
+	line(p, "for (int64_t %s = %s; %s < %s; ++%s) {", *name, from, *name, in_parens(p, to),
+	     *name);
+	p->nloops++;
+	p->indent++;
+	return 1;
+}
+
 uint32_t open_loops(struct printer *p, const char *const *dims, uint32_t rank, const char **ix)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < rank; i++) {
 		ix[i] = "0";
-		if (!strcmp(dims[i], "1"))
-			continue;
-		if (p->nloops >= MAX_NESTED)
-			cannot(p, p->at, "has more than %d loops inside each other", MAX_NESTED);
-		const char **name = &p->loop_names[p->nloops];
-		if (!*name)
-			*name = fresh(p, p->nloops < 4
-						 ? (const char *[]){"i", "j", "k", "l"}[p->nloops]
-						 : "i");
-		ix[i] = *name;
-		line(p, "for (int64_t %s = 0; %s < %s; ++%s) {", *name, *name,
-		     in_parens(p, dims[i]), *name);
-		p->nloops++;
-		p->indent++;
-		n++;
+		if (strcmp(dims[i], "1"))
+			n += open_loop(p, "0", dims[i], &ix[i]);
 	}
 	return n;
 }
@@ -253,6 +279,51 @@ void close_loops(struct printer *p, uint32_t n)
 		p->indent--;
 		line(p, "}");
 	}
+}
+
+void begin_rows(struct printer *p, struct row_loop *r)
+{
+	r->from = fresh(p, "from");
+	r->to = fresh(p, "to");
+	r->outside = (struct strbuf){.arena = p->cx->arena};
+	r->statement = ++p->statement;
+	p->rows = r;
+	change_text(p);
+	p->indent++;
+}
+
+/* What a turn fills, the next one does too: no array has the place of another one until the end. */
+static void use_rows(struct printer *p, uint32_t first)
+{
+	for (uint32_t i = 0; i < p->buffers.len; i++)
+		if (p->buffers.at[i].from >= first)
+			p->buffers.at[i].to = p->statement;
+	use_buffers(p, first);
+}
+
+/* One turn at least: a sum of no rows is 0. */
+void end_rows(struct printer *p, const char *count)
+{
+	const struct row_loop *r = p->rows;
+	const char *from = r->from;
+
+	count = in_parens(p, count);
+	p->statement++;
+	use_rows(p, r->statement);
+	change_text(p);
+	p->rows = NULL;
+	p->indent--;
+	line(p, "for (int64_t %s = 0; %s == 0 || %s < %s; %s += PTGC_BLOCK) {", from, from, from,
+	     count, from);
+	line(p, "\tconst int64_t %s = %s - %s < PTGC_BLOCK ? %s : %s + PTGC_BLOCK;", r->to, count,
+	     from, count, from);
+	sb_str(&p->out, r->outside.s);
+	line(p, "}");
+}
+
+uint32_t open_rows(struct printer *p, const char **ix)
+{
+	return open_loop(p, p->rows->from, p->rows->to, ix);
 }
 
 /* Do elements of v lie as those of `as` do, wherever v is read without a stretch? */
@@ -271,8 +342,7 @@ static bool lies_flat(struct printer *p, const struct value *v, const struct val
 		return true;
 	if (h->where != FORMULA)
 		return false;
-	const struct c_op *op = &c_ops[v->def->onnx->id];
-	if (op->shape != each_shape || op->reads[0] != '1' || op->view)
+	if (!h->each)
 		return false;
 	for (uint32_t i = 0; i < v->def->nin; i++)
 		if (v->def->in[i] && !lies_flat(p, v->def->in[i], as))
@@ -343,7 +413,7 @@ void keep(struct printer *p, const struct value *v)
 	make_array(p, v);
 	struct held now = *h;
 	h->where = FORMULA;
-	uint32_t loops = loops_over(p, v, v, ix);
+	uint32_t loops = p->rows ? open_rows(p, ix) : loops_over(p, v, v, ix);
 	const char *s = c_ops[v->def->onnx->id].at(p, v->def, result, ix);
 	*h = now;
 	line(p, "%s[%s] = %s;", h->name, place_of(p, v, ix, loops), to_store(p, t, s));

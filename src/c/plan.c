@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "c/internal.h"
+#include "c/ops.h"
 
 static char reads_of(const struct c_op *op, uint32_t i)
 {
@@ -68,6 +68,7 @@ static void plan_node(struct printer *p, const struct node *n, const struct bloc
 
 	if (n->onnx->id == ONNX_NONE || (!op->at && !op->put))
 		cannot(p, n, "has no such operator");
+	held(p, n->out[0])->each = op->shape == each_shape && op->reads[0] == '1' && !op->view;
 	for (uint32_t i = 0; i < n->nin; i++) {
 		if (!n->in[i])
 			continue;

@@ -119,6 +119,67 @@ static void print_check(struct printer *p, const struct check *c)
 	p->once.len = mark;
 }
 
+static void print_node(struct printer *p, const struct block *b, const struct node *n)
+{
+	settle(p, n);
+	if (b == p->g->block)
+		keep_waited(p, n);
+	for (uint32_t i = 0; i < b->checks.len; i++) {
+		const struct check *c = &b->checks.at[i];
+		if (c->cond && c->cond->def == n && !c->cond->data)
+			print_check(p, c);
+	}
+}
+
+/* Are the lengths of all results known already, so that the order of the nodes is free? */
+static bool lengths_are_known(struct printer *p, const struct row_loop *r)
+{
+	for (uint32_t i = 0; i < r->all.len; i++)
+		for (uint32_t k = 0; k < r->all.at[i]->nout; k++) {
+			const struct type *t = &r->all.at[i]->out[k]->type;
+			for (uint32_t axis = 0; axis < t->rank; axis++)
+				if (!dim_text(p, t->dims[axis], false, NULL))
+					return false;
+		}
+	return true;
+}
+
+/* The nodes of which find_rows() found that a loop over rows begins with the first */
+static void print_rows(struct printer *p, struct row_loop *r)
+{
+	const char *count = dim_text(p, r->count, false, NULL);
+
+	for (uint32_t i = 0; i < r->all.len; i++)
+		if (is_before_rows(p, r->all.at[i]))
+			print_node(p, r->block, r->all.at[i]);
+	begin_rows(p, r);
+	for (uint32_t i = 0; i < r->all.len; i++)
+		if (is_by_rows(p, r->all.at[i]))
+			settle(p, r->all.at[i]);
+	end_rows(p, count);
+	for (uint32_t i = 0; i < r->all.len; i++)
+		if (!is_before_rows(p, r->all.at[i]) && !is_by_rows(p, r->all.at[i]))
+			print_node(p, r->block, r->all.at[i]);
+}
+
+/* Prints n, or the loop over rows that begins with it; the next node to print */
+static const struct node *print_next(struct printer *p, const struct block *b, const struct node *n)
+{
+	struct row_loop r;
+
+	if (!find_rows(p, b, n, &r)) {
+		print_node(p, b, n);
+		return n->next;
+	}
+	bool known = lengths_are_known(p, &r);
+	if (known)
+		print_rows(p, &r);
+	else
+		print_node(p, b, n);
+	forget_rows(p, &r);
+	return known ? r.all.at[r.all.len - 1]->next : n->next;
+}
+
 /* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */
 void print_block(struct printer *p, const struct block *b)
 {
@@ -126,16 +187,8 @@ void print_block(struct printer *p, const struct block *b)
 		if (!b->checks.at[i].cond)
 			*vec_push(p->cx->arena, &p->waiting) = &b->checks.at[i];
 	check_now(p);
-	for (const struct node *n = b->first; n; n = n->next) {
-		settle(p, n);
-		if (b == p->g->block)
-			keep_waited(p, n);
-		for (uint32_t i = 0; i < b->checks.len; i++) {
-			const struct check *c = &b->checks.at[i];
-			if (c->cond && c->cond->def == n && !c->cond->data)
-				print_check(p, c);
-		}
-	}
+	for (const struct node *n = b->first; n;)
+		n = print_next(p, b, n);
 	for (uint32_t i = 0; i < b->checks.len; i++) {
 		const struct check *c = &b->checks.at[i];
 		if (c->cond && (!c->cond->def || c->cond->data || held(p, c->cond)->home != b))

@@ -22,6 +22,8 @@ struct sum_of_products {
 	uint32_t nfactors;
 	const char *length[LETTERS]; /* by letter; NULL: there is no such axis */
 	unsigned char in[MAX_INPUTS][MAX_RANK], out[MAX_RANK]; /* the letters of axes */
+	unsigned char rows; /* the letter whose range is that of a block of rows; 0: none */
+	bool adds;          /* the sum is one over these rows */
 };
 
 /* `sum`, a variable of the result's dtype, plus the product of the factors */
@@ -169,7 +171,8 @@ static bool find_matrix(struct printer *p, const struct value *v, const unsigned
 	const char *of[LETTERS], *array;
 
 	memcpy(of, index, sizeof(of));
-	of[row] = of[column] = "0";
+	of[row] = of[row] ? of[row] : "0";
+	of[column] = of[column] ? of[column] : "0";
 	const char *first = place_of(p, v, letters, of, &array);
 	if (!first)
 		return false;
@@ -190,11 +193,13 @@ static bool call_product(struct printer *p, const struct sum_of_products *s,
 	    !find_matrix(p, m->b, s->in[1], m->term, m->column, index, &b) ||
 	    !find_matrix(p, y, s->out, m->row, m->column, index, &to))
 		return false;
-	line(p, "ptgc_product%s(%s, %s, %s, %s, %s, %s,", y->type.dtype == DT_FLOAT64 ? "" : "f",
+	const char *f = y->type.dtype == DT_FLOAT64 ? "" : "f";
+	line(p, "ptgc_%s%s(%s, %s, %s, %s, %s, %s,", s->adds ? "add_product" : "product", f,
 	     a.first, a.row, a.column, b.first, b.row, b.column);
-	line(p, "\t%s, %s, %s, %s, %s, %s);", to.first, to.row, to.column,
+	line(p, "\t%s, %s, %s, %s, %s, %s%s);", to.first, to.row, to.column,
 	     m->row ? s->length[m->row] : "1", s->length[m->term],
-	     m->column ? s->length[m->column] : "1");
+	     m->column ? s->length[m->column] : "1",
+	     s->adds ? textf(p, ", %s == 0", p->rows->from) : "");
 	return true;
 }
 
@@ -208,6 +213,8 @@ static bool put_matrices(struct printer *p, const struct sum_of_products *s)
 
 	if (!as_matrices(p, s, &m))
 		return false;
+	if (s->rows)
+		index[s->rows] = p->rows->from;
 	for (uint32_t k = 0; k < y->type.rank; k++) {
 		one[0] = held(p, y)->dims[k];
 		if (s->out[k] != m.row && s->out[k] != m.column)
@@ -237,7 +244,8 @@ static void put_loops(struct printer *p, const struct sum_of_products *s)
 	const char *index[LETTERS] = {NULL}, *ix[MAX_RANK], *own[MAX_RANK], *factors[MAX_INPUTS];
 	uint32_t mark = p->once.len, inner = 0;
 
-	uint32_t loops = open_loops(p, held(p, y)->dims, y->type.rank, ix);
+	uint32_t loops =
+		s->rows ? open_rows(p, ix) : open_loops(p, held(p, y)->dims, y->type.rank, ix);
 	for (uint32_t k = 0; k < y->type.rank; k++)
 		index[s->out[k]] = ix[k];
 	const char *sum = fresh(p, "sum");
@@ -268,8 +276,13 @@ static void put_products(struct printer *p, struct sum_of_products *s)
 				*len = length(p, n->in[i], k);
 		}
 	make_array(p, n->out[0]);
-	if (!put_matrices(p, s))
-		put_loops(p, s);
+	if (s->rows)
+		s->length[s->rows] = textf(p, "%s - %s", p->rows->to, p->rows->from);
+	if (put_matrices(p, s))
+		return;
+	if (s->adds)
+		bug("c: a sum over rows is no product of arrays");
+	put_loops(p, s);
 }
 
 /* --- MatMul --- */
@@ -353,6 +366,9 @@ void matmul_put(struct printer *p, const struct node *n)
 			s.in[i][all - (i ? 1u : 2u)] = s.out[i ? rank - 1u : f.batch];
 		s.in[i][i && !f.column ? all - 2u : all - 1u] = TERM;
 	}
+	s.adds = adds_up_rows(p, n);
+	if (p->rows)
+		s.rows = s.adds ? TERM : s.out[0];
 	put_products(p, &s);
 }
 

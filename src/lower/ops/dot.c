@@ -9,7 +9,8 @@
 /*
  * ONNX Runtime's MatMul takes 12 to 50 times as long where its right operand has rank 1 as for the
  * same numbers as a column, or with the vector on the left. Such a node also computes wrong numbers
- * for Transpose(x) @ vector, and fails for a matrix without rows or columns. So none is made.
+ * for Transpose(x) @ vector, and fails for a matrix without rows or columns. So none is made, but
+ * for the target c.
  * What else MatMul gets wrong:
  * - x @ y, where x must be broadcast to the leading dims of y: if the inner length is 0, x is not
  *   broadcast; if a leading dim is 0, the run fails.
@@ -86,7 +87,7 @@ static struct value *matrix_by_vector(struct build *b, struct value *x, struct v
 	if (is_onnx(x->def, ONNX_Transpose) && x->type.rank == 2)
 		return emit_(b, ONNX_MatMul, v, x->def->in[0]);
 	if (!may_transpose(b, &x->type))
-		return NULL;
+		return b->cx->opt.target == PTGC_C ? emit_(b, ONNX_MatMul, x, v) : NULL;
 	return emit_(b, ONNX_MatMul, v, transpose(b, x, (int64_t[]){1, 0}));
 }
 
