@@ -189,18 +189,6 @@ static inline void ptgc_add_dotsf(const float *a, int64_t a_row, int64_t a_col, 
 	}
 }
 
-static inline void ptgc_add_blockf(const float *a, int64_t a_row, int64_t a_col, const float *b,
-				   int64_t b_row, int64_t b_col, float *y, int64_t y_row,
-				   int64_t y_col, int64_t m, int64_t terms, int64_t n, int first)
-{
-	if (m >= PTGC_TILE_ROWS || (n >= PTGC_TILE_COLUMNS && b_col == 1 && b_row != 1))
-		ptgc_add_tilesf(a, a_row, a_col, b, b_row, b_col, y, y_row, y_col, m, terms, n,
-				first);
-	else
-		ptgc_add_dotsf(a, a_row, a_col, b, b_row, b_col, y, y_row, y_col, m, terms, n,
-			       first);
-}
-
 #ifdef PTGC_BLAS
 #include <cblas.h>
 /* The product by a CBLAS, if it is large and its matrices are as BLAS has them: then 1 */
@@ -233,12 +221,20 @@ static inline void ptgc_add_productf(const float *a, int64_t a_row, int64_t a_co
 				     int64_t b_row, int64_t b_col, float *y, int64_t y_row,
 				     int64_t y_col, int64_t m, int64_t terms, int64_t n, int first)
 {
-	if (m > n) /* y' = b' a' */
-		ptgc_add_blockf(b, b_col, b_row, a, a_col, a_row, y, y_col, y_row, n, terms, m,
+	if (m > n) { /* y' = b' a' */
+		const float *const other = a;
+		const int64_t other_row = a_row, other_col = a_col, y_other = y_row, count = m;
+		a = b, a_row = b_col, a_col = b_row;
+		b = other, b_row = other_col, b_col = other_row;
+		y_row = y_col, y_col = y_other;
+		m = n, n = count;
+	}
+	if (m >= PTGC_TILE_ROWS || (n >= PTGC_TILE_COLUMNS && b_col == 1 && b_row != 1))
+		ptgc_add_tilesf(a, a_row, a_col, b, b_row, b_col, y, y_row, y_col, m, terms, n,
 				first);
 	else
-		ptgc_add_blockf(a, a_row, a_col, b, b_row, b_col, y, y_row, y_col, m, terms, n,
-				first);
+		ptgc_add_dotsf(a, a_row, a_col, b, b_row, b_col, y, y_row, y_col, m, terms, n,
+			       first);
 }
 
 /* y = a b: m rows, n columns, sums of `terms` products */
