@@ -115,6 +115,7 @@ LOG_END = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2 * mp.mpf("1.001")
 
 FITS = {
     "exp": lambda: fit(exp_rest, -HALF, HALF, 9, 0),
+    "exp_near": lambda: fit(exp_rest, -HALF, HALF, 5, 0),
     "log": lambda: fit(log_rest, 0, LOG_END, 6, 0),
     "log_wide": lambda: fit(log_rest2, 0, LOG_END, 7, 0),
     "sin": lambda: fit(sin_rest, 0, OCTANT, 5, 0),

@@ -104,9 +104,33 @@ PTGC_INLINE double ptgc_expm1(double x)
 	return x > 709.9 ? HUGE_VAL : z;
 }
 
+/* fit_c.py: exp_near */
+PTGC_INLINE double ptgc_fit_exp_near(double x)
+{
+	const double x2 = x * x, x4 = x2 * x2;
+	const double a0 = 0.500000001346581 + 0.16666666681623232 * x;
+	const double a1 = 0.041666464925285904 + 0.0083333109254809 * x;
+	const double a2 = 0.0013933649996309251 + 0.00019890990824673654 * x;
+	const double b0 = a0 + a1 * x2;
+	return b0 + a2 * x4;
+}
+
+/* q and s of exp(x) = s (1 + q), 1e-10 relative: for results that are rounded to float; |x| < 700
+ */
+PTGC_INLINE double ptgc_exp_near(double x, double *s)
+{
+	const double t = x * 1.4426950408889634 + PTGC_ROUNDER;
+	const double r = x - (t - PTGC_ROUNDER) * 0.6931471805599453;
+	*s = ptgc_from_bits((ptgc_bits(t) - UINT64_C(0x4338000000000000) + 1023) << 52);
+	return r + r * r * ptgc_fit_exp_near(r);
+}
+
 PTGC_INLINE float ptgc_expf(float x)
 {
-	return (float)ptgc_exp((double)x);
+	double s;
+	const double a = x > 200 ? 200 : (double)x;
+	const double q = ptgc_exp_near(a < -200 ? -200 : a, &s);
+	return (float)(s + s * q);
 }
 
 PTGC_INLINE float ptgc_exp2f(float x)
@@ -116,7 +140,10 @@ PTGC_INLINE float ptgc_exp2f(float x)
 
 PTGC_INLINE float ptgc_expm1f(float x)
 {
-	return (float)ptgc_expm1((double)x);
+	double s;
+	const double a = x > 200 ? 200 : (double)x;
+	const double q = ptgc_exp_near(a < -200 ? -200 : a, &s);
+	return x == 0 ? x : (float)((s - 1) + s * q);
 }
 
 #endif

@@ -82,7 +82,11 @@ PTGC_INLINE double ptgc_log1mexp(double x)
 
 PTGC_INLINE float ptgc_tanhf(float x)
 {
-	return (float)ptgc_tanh((double)x);
+	double s;
+	const double a = fabs((double)x);
+	const double q = ptgc_exp_near(2 * (a > 20 ? 20 : a), &s);
+	const double e = (s - 1) + s * q;
+	return (float)ptgc_signed(e / (e + 2), (double)x);
 }
 
 PTGC_INLINE float ptgc_sinhf(float x)
@@ -97,12 +101,19 @@ PTGC_INLINE float ptgc_coshf(float x)
 
 PTGC_INLINE float ptgc_sigmoidf(float x)
 {
-	return (float)ptgc_sigmoid((double)x);
+	double s;
+	const double a = fabs((double)x);
+	const double q = ptgc_exp_near(a > 200 ? -200 : -a, &s);
+	const double e = s + s * q;
+	return (float)((x < 0 ? e : 1) / (1 + e));
 }
 
 PTGC_INLINE float ptgc_softplusf(float x)
 {
-	return (float)ptgc_softplus((double)x);
+	double s;
+	const double a = fabs((double)x);
+	const double q = ptgc_exp_near(a > 200 ? -200 : -a, &s);
+	return (float)((x > 0 ? (double)x : 0) + ptgc_log1p(s + s * q));
 }
 
 PTGC_INLINE float ptgc_log1mexpf(float x)
