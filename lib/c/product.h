@@ -18,6 +18,8 @@
 
 #define PTGC_TILE (PTGC_TILE_ROWS * PTGC_TILE_COLUMNS)
 
+#define PTGC_TILE_THIN 4 /* columns of a tile of one row, where there are few */
+
 /* tile = one lane of a product of PTGC_TILE_ROWS rows and PTGC_TILE_COLUMNS columns */
 PTGC_INLINE void ptgc_lane(const double *a, int64_t a_row, int64_t a_col, const double *b,
 			   int64_t b_row, int64_t lane, int64_t terms, double *tile)
@@ -91,6 +93,38 @@ static inline void ptgc_tile_row(const double *a, int64_t a_col, const double *b
 		row[j] = (pairs[0][j] + pairs[1][j]) + (pairs[2][j] + pairs[3][j]);
 }
 
+/* The product of one row and PTGC_TILE_THIN columns: all lanes at once */
+static inline void ptgc_tile_thin(const double *a, int64_t a_col, const double *b, int64_t b_row,
+				  int64_t terms, double *row)
+{
+	double s0[PTGC_TILE_THIN] = {0}, s1[PTGC_TILE_THIN] = {0};
+	double s2[PTGC_TILE_THIN] = {0}, s3[PTGC_TILE_THIN] = {0};
+	double s4[PTGC_TILE_THIN] = {0}, s5[PTGC_TILE_THIN] = {0};
+	double s6[PTGC_TILE_THIN] = {0}, s7[PTGC_TILE_THIN] = {0};
+
+	for (; terms >= 8; terms -= 8, a += 8 * a_col, b += 8 * b_row)
+		for (int64_t j = 0; j < PTGC_TILE_THIN; ++j) {
+			s0[j] += a[0] * b[j];
+			s1[j] += a[a_col] * b[b_row + j];
+			s2[j] += a[2 * a_col] * b[2 * b_row + j];
+			s3[j] += a[3 * a_col] * b[3 * b_row + j];
+			s4[j] += a[4 * a_col] * b[4 * b_row + j];
+			s5[j] += a[5 * a_col] * b[5 * b_row + j];
+			s6[j] += a[6 * a_col] * b[6 * b_row + j];
+			s7[j] += a[7 * a_col] * b[7 * b_row + j];
+		}
+	for (int64_t j = 0; j < PTGC_TILE_THIN; ++j) {
+		s0[j] += terms > 0 ? a[0] * b[j] : 0;
+		s1[j] += terms > 1 ? a[a_col] * b[b_row + j] : 0;
+		s2[j] += terms > 2 ? a[2 * a_col] * b[2 * b_row + j] : 0;
+		s3[j] += terms > 3 ? a[3 * a_col] * b[3 * b_row + j] : 0;
+		s4[j] += terms > 4 ? a[4 * a_col] * b[4 * b_row + j] : 0;
+		s5[j] += terms > 5 ? a[5 * a_col] * b[5 * b_row + j] : 0;
+		s6[j] += terms > 6 ? a[6 * a_col] * b[6 * b_row + j] : 0;
+		row[j] = ((s0[j] + s4[j]) + (s2[j] + s6[j])) + ((s1[j] + s5[j]) + (s3[j] + s7[j]));
+	}
+}
+
 /* y += tile, or y = tile for the first block; without the first rows and columns that `done` counts
  */
 static inline void ptgc_put_tile(double *y, int64_t y_row, int64_t y_col, const double *tile,
@@ -151,6 +185,22 @@ static inline void ptgc_add_tiles(const double *a, int64_t a_row, int64_t a_col,
 				      columns, i0 - i, j0 - j, first);
 		}
 	}
+}
+
+/* One block of the product of few rows and columns, which lie side by side */
+static inline void ptgc_add_thin(const double *a, int64_t a_row, int64_t a_col, const double *b,
+				 int64_t b_row, double *y, int64_t y_row, int64_t y_col, int64_t m,
+				 int64_t terms, int64_t n, int first)
+{
+	double tile[PTGC_TILE_THIN];
+
+	for (int64_t i = 0; i < m; ++i)
+		for (int64_t j0 = 0; j0 < n; j0 += PTGC_TILE_THIN) {
+			const int64_t j = j0 + PTGC_TILE_THIN > n ? n - PTGC_TILE_THIN : j0;
+			ptgc_tile_thin(a + i * a_row, a_col, b + j, b_row, terms, tile);
+			ptgc_put_tile(y + i * y_row + j * y_col, y_row, y_col, tile, 1,
+				      PTGC_TILE_THIN, 0, j0 - j, first);
+		}
 }
 
 /* The sum of `terms` products of elements that lie x_apart and y_apart apart */
@@ -246,6 +296,8 @@ static inline void ptgc_add_product(const double *a, int64_t a_row, int64_t a_co
 	if (m >= PTGC_TILE_ROWS || (n >= PTGC_TILE_COLUMNS && b_col == 1 && b_row != 1))
 		ptgc_add_tiles(a, a_row, a_col, b, b_row, b_col, y, y_row, y_col, m, terms, n,
 			       first);
+	else if (n >= PTGC_TILE_THIN && b_col == 1 && b_row != 1 && terms >= 32)
+		ptgc_add_thin(a, a_row, a_col, b, b_row, y, y_row, y_col, m, terms, n, first);
 	else
 		ptgc_add_dots(a, a_row, a_col, b, b_row, b_col, y, y_row, y_col, m, terms, n,
 			      first);
