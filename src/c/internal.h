@@ -41,6 +41,8 @@ struct held {
 	bool result;     /* of the graph */
 	bool each;       /* each element follows from those of the inputs at its place */
 	uint8_t part;    /* of a loop over rows: rows.c */
+	const struct value *transposed; /* a constant that is this one, transposed, and is read
+					   in its place; NULL: none */
 	const struct block *home;
 	const char **first, **step; /* of Slice: by axis */
 	dim below; /* of the number of a step: it is less than this length; DIM_NONE: nobody knows

@@ -38,6 +38,8 @@ static const char *of_constant(struct printer *p, const struct value *v, const c
 	const struct tensor *t = v->data;
 	int64_t i;
 
+	if (held(p, v)->transposed)
+		return of_constant(p, held(p, v)->transposed, (const char *[]){ix[1], ix[0]});
 	if (!t->count) /* no element of it is read */
 		return textf(p, "(%s)0", number_type(t->dtype));
 	if (t->splat || t->count == 1)

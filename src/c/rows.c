@@ -5,6 +5,8 @@
  * Out: which nodes are part of the loop, and which go before and behind it. A matrix that may be
  * large pays for that, and one that is not loses nothing.
  */
+#include <string.h>
+
 #include "c/internal.h"
 
 #define FAR       1000  /* nodes from the first product to the last; this bounds the search */
@@ -59,6 +61,40 @@ static bool may_be_large(struct printer *p, const struct value *v, uint32_t rows
 	return m >= MANY_ROWS && (!dim_is_const(p->cx, v->type.dims[!rows], &n) || n >= LARGE / m);
 }
 
+/* Is b the matrix a, transposed? Both are constants. */
+static bool are_transposed(const struct tensor *a, const struct tensor *b)
+{
+	size_t size = dtypes[a->dtype].size;
+
+	if (a->dtype != b->dtype || b->splat || !a->data || !b->data ||
+	    a->shape[0] != b->shape[1] || a->shape[1] != b->shape[0])
+		return false;
+	for (int64_t i = 0; i < a->shape[0]; i++)
+		for (int64_t k = 0; k < a->shape[1]; k++)
+			if (memcmp((const char *)a->data + (size_t)(i * a->shape[1] + k) * size,
+				   (const char *)b->data + (size_t)(k * a->shape[0] + i) * size,
+				   size))
+				return false;
+	return true;
+}
+
+/* Is it a product of the matrix of `first`? PyTensor makes two constants of one and its transpose:
+ * the second is read as the first from then on. */
+static bool is_of_matrix(struct printer *p, struct vector_product *v,
+			 const struct vector_product *first)
+{
+	const struct value *m = first->matrix;
+
+	if (v->matrix == m)
+		return true;
+	if (!v->matrix->data || !m->data || !are_transposed(m->data, v->matrix->data))
+		return false;
+	held(p, v->matrix)->transposed = m;
+	v->matrix = m;
+	v->kept = !v->kept;
+	return true;
+}
+
 static bool is_checked(const struct block *b, const struct node *n)
 {
 	for (uint32_t i = 0; i < b->checks.len; i++)
@@ -106,7 +142,7 @@ static enum part place_node(struct printer *p, const struct node *n, const struc
 			return BEHIND;
 		by_row |= part == BY_ROW;
 	}
-	if (is_vector_product(n, &v) && v.matrix == first->matrix && !is_checked(r->block, n)) {
+	if (is_vector_product(n, &v) && is_of_matrix(p, &v, first) && !is_checked(r->block, n)) {
 		dim terms = v.vector->type.dims[0], summed = v.matrix->type.dims[!v.kept];
 		if (v.kept == first->kept && !by_row && dim_eq(p->cx, terms, summed))
 			return BY_ROW;

@@ -49,25 +49,50 @@ FN = """fn step(b: float64[k], X: float64[n, k], Z: float64[n, k], y: float64[n]
 """
 
 
+def loops_of(code):
+    return code.count(LOOP) - code.count("k" + LOOP)  # that of product.h
+
+
+def model_of(text, loops, folder):
+    """None: it has not so many loops"""
+    path = Path(folder, "g.ptg")
+    path.write_text("ptg 1\n" + text)
+    code = to_c(path, "-Wno-unused", "--math=exact")
+    if loops_of(code) != loops:
+        print(f"{loops_of(code)} loops over rows, not {loops}:\n{text}")
+        return None
+    return Native(code, compiled(code, folder=folder))
+
+
 def both(case, folder):
-    """The model with one matrix, and that with two."""
-    name, inputs, outputs, statements, dims, loops = case
+    """The model with one matrix, and that with two; None: not as many loops as the case says"""
+    _, inputs, outputs, statements, dims, loops = case
     dtype = "float32" if "float32[k]" in inputs else "float64"
-    made = []
-    for second in "XZ":
-        text = f"graph g(X: {dtype}[{dims}], Z: {dtype}[{dims}], {inputs}) -> ({outputs}) {{\n  {statements}\n}}\n"
-        text = "ptg 1\n" + FN * ("fn=step" in statements) + text
-        if second == "X":
-            text = text.replace(f"Z: {dtype}[{dims}], ", "").replace("X, Z, y)", "X, y)")
-        path = Path(folder, f"{second}.ptg")
-        path.write_text(text.replace("Z", second))
-        code = to_c(path, "-Wno-unused", "--math=exact")
-        count = code.count(LOOP) - code.count("k" + LOOP)  # that of product.h
-        if count != (loops if second == "X" else 0):
-            print(f"{name}: {count} loops over rows with {second}")
-            return None
-        made.append(Native(code, compiled(code, folder=folder)))
-    return made
+    text = f"graph g(X: {dtype}[{dims}], Z: {dtype}[{dims}], {inputs}) -> ({outputs}) {{\n  {statements}\n}}\n"
+    text = FN * ("fn=step" in statements) + text
+    one = text.replace(f"Z: {dtype}[{dims}], ", "").replace("X, Z, y)", "X, y)").replace("Z", "X")
+    made = model_of(one, loops, folder), model_of(text, 0, folder)
+    return made if all(made) else None
+
+
+def constants(folder):
+    """How many of three checks hold: the matrix and its transpose are two constants, as PyTensor makes them of one."""
+    rng = np.random.default_rng(1)
+    x, b, y = rng.normal(size=(1000, 64)), rng.normal(size=64), rng.normal(size=1000)
+    other = x.T.copy()
+    other[-1, -1] += 1
+    for name, v in ("x", x), ("z", x.T.copy()), ("other", other):
+        np.save(Path(folder, f"{name}.npy"), v)
+    text = 'graph g(X: float64[1000, 64], b: float64[64], y: float64[1000]) -> (db) {\n  db = Dot(file("z.npy"), Dot(X, b) - y)\n}\n'
+    one = text.replace("X: float64[1000, 64], ", "").replace("X", 'file("x.npy")')
+    models = model_of(one, 1, folder), model_of(text, 0, folder)
+    passed = model_of(one.replace("z.npy", "other.npy"), 0, folder) is not None
+    if all(models):
+        got, want = (m({"b": b, "y": y, "X": x}, {"db": (64,)})["db"] for m in models)
+        passed += np.array_equal(got.view(np.uint64), want.view(np.uint64))
+        Path(folder, "g.ptg").write_text("ptg 1\n" + one)
+        passed += to_c(Path(folder, "g.ptg")).count("static const double") == 1
+    return passed
 
 
 def same(models, rows, columns):
@@ -80,7 +105,7 @@ def same(models, rows, columns):
             arrays[name] = (v > 0) if dtype == "bool" else (v * 3).astype(dtype)
     arrays["Z"] = arrays["X"]
     lengths = {name: [names[d] if d in names else int(d) for d in dims] for name, _, _, _, dtype, dims in models[1].outputs if dtype}
-    got, want = (m({k: v for k, v in arrays.items() if any(k == f[0] for f in m.inputs)}, lengths) for m in models)
+    got, want = (m(arrays, lengths) for m in models)
     return all(np.array_equal(got[k].ravel().view(np.uint8), want[k].ravel().view(np.uint8)) for k in want)
 
 
@@ -98,6 +123,10 @@ def main(names):
                 passed, failed = passed + right, failed + (not right)
                 if models and not right:
                     print(f"{case[0]}: {size}: other bits")
+    if not names:
+        with tempfile.TemporaryDirectory() as folder:
+            right = constants(folder)
+        passed, failed = passed + right, failed + 3 - right
     print(f"{passed} passed, {failed} failed")
     return failed > 0
 
