@@ -3,8 +3,8 @@
  * In: sizes and bytes. Out: zeroed memory, aligned to 8 bytes, which is freed with its arena only.
  * More than LARGE bytes are a block of their own; less is cut from a chunk. Blocks and chunks of
  * MAPPED bytes or more are mappings that begin at a huge page: to grow one, the system moves its
- * pages and copies nothing. An emptied arena keeps its mappings for the next chunks, as the system
- * needs longer to find and clear a page than ptgc needs to fill it.
+ * pages and copies nothing. An emptied arena keeps its mappings for the next chunks and blocks, as
+ * the system needs longer to find and clear a page than ptgc needs to fill it.
  * When memory runs out, the arena jumps (longjmp) to the place that arena_new() was given.
  */
 #include <stdio.h>
@@ -18,10 +18,12 @@
 #define HUGE_PAGE ((size_t)2 << 20)
 #ifdef ARENA_EXACT /* each piece is a block, whose end the fuzzer and valgrind know */
 #define LARGE  ((size_t)0)
+#define REUSES SIZE_MAX
 #define MAPPED SIZE_MAX
 #else
 #define LARGE  ((size_t)64 << 10)
-#define MAPPED HUGE_PAGE /* blocks from here on are mappings, smaller ones are from malloc */
+#define REUSES (HUGE_PAGE / 4) /* blocks from here on take spare mappings, if there are any */
+#define MAPPED HUGE_PAGE       /* or else are mappings of their own; smaller ones are from malloc */
 #endif
 #define CHUNK       ((size_t)256 << 10)
 #define MANY_CHUNKS ((size_t)2 << 20)  /* from here on, a chunk is a huge page */
@@ -37,7 +39,8 @@ struct large {
 	struct large *next, **link;
 	size_t size;
 	size_t mapped; /* as above */
-	char data[];
+	bool used;     /* what is behind the block in its mapping may not be zero */
+	_Alignas(16) char data[];
 };
 
 struct arena {
@@ -81,15 +84,31 @@ static void *map_pages(size_t size)
 	return p + head;
 }
 
-static void keep(struct spare *s, void *pages, size_t size)
+static void join(struct chunk *c)
 {
-	struct chunk *c = pages;
-	c->mapped = size;
-	c->next = s->chunks;
-	s->chunks = c;
+	struct chunk *next = c->next;
+	if ((char *)c + c->mapped != (char *)next)
+		return;
+	c->mapped += next->mapped;
+	c->next = next->next;
 }
 
-/* Takes the smallest spare mapping of at least `size` bytes; NULL: there is none. */
+/* The spare mappings are in the order of their addresses; neighbours become one. */
+static void keep(struct spare *s, void *pages, size_t size)
+{
+	struct chunk *c = pages, *before = NULL, *behind = s->chunks;
+	while (behind && behind < c) {
+		before = behind;
+		behind = behind->next;
+	}
+	*c = (struct chunk){.next = behind, .mapped = size};
+	*(before ? &before->next : &s->chunks) = c;
+	join(c);
+	if (before)
+		join(before);
+}
+
+/* Takes `size` bytes of the smallest spare mapping that has them; NULL: there is none. */
 static void *take(struct spare *s, size_t size)
 {
 	struct chunk **best = NULL;
@@ -98,23 +117,22 @@ static void *take(struct spare *s, size_t size)
 			best = link;
 	if (!best)
 		return NULL;
-	struct chunk *c = *best;
-	*best = c->next;
+	struct chunk *c = *best, *rest = (struct chunk *)((char *)c + size);
 	if (c->mapped > size)
-		keep(s, (char *)c + size, c->mapped - size);
+		*rest = (struct chunk){.next = c->next, .mapped = c->mapped - size};
+	*best = c->mapped > size ? rest : c->next;
 	return c;
 }
 
 /* A piece of memory with its header: from malloc, or `mapped` bytes of pages. */
 static void give_back(void *p, size_t mapped, struct spare *s)
 {
-	size_t kept = s ? mapped & ~(HUGE_PAGE - 1) : 0;
 	if (!mapped)
 		free(p);
-	if (mapped > kept)
-		munmap((char *)p + kept, mapped - kept);
-	if (kept)
-		keep(s, p, kept);
+	else if (s)
+		keep(s, p, mapped);
+	else
+		munmap(p, mapped);
 }
 
 static void free_all(struct arena *a, struct spare *s)
@@ -172,20 +190,27 @@ static size_t round_up(struct arena *a, size_t size)
 	return (size + 7) & ~(size_t)7;
 }
 
-static size_t mapping_size(size_t size, size_t page)
+static size_t mapping_size(size_t size)
 {
-	return (sizeof(struct large) + size + page - 1) & ~(page - 1);
+	return (sizeof(struct large) + size + PAGE - 1) & ~(PAGE - 1);
 }
 
-/* Zeroed pages for a block of `size` bytes. */
-static struct large *map_large(struct arena *a, size_t size)
+/* Spare pages with room for a block of `size` bytes, which are not cleared; NULL: there are none.
+ */
+static struct large *take_large(struct arena *a, size_t size)
 {
-	size_t mapped = mapping_size(size, HUGE_PAGE);
-	struct large *l = take(a->spare, mapped);
+	size_t mapped = mapping_size(size);
+	struct large *l = size < REUSES ? NULL : take(a->spare, mapped);
 	if (l)
-		memset(l, 0, mapped);
-	else
-		l = map_pages(mapped = mapping_size(size, PAGE));
+		*l = (struct large){.mapped = mapped, .used = true};
+	return l;
+}
+
+/* Fresh pages, which are zero */
+static struct large *map_large(size_t size)
+{
+	size_t mapped = mapping_size(size);
+	struct large *l = map_pages(mapped);
 	if (l)
 		l->mapped = mapped;
 	return l;
@@ -193,7 +218,11 @@ static struct large *map_large(struct arena *a, size_t size)
 
 static void *alloc_large(struct arena *a, size_t size)
 {
-	struct large *l = size < MAPPED ? calloc(1, sizeof(*l) + size) : map_large(a, size);
+	struct large *l = take_large(a, size);
+	if (l)
+		memset(l->data, 0, size);
+	else
+		l = size < MAPPED ? calloc(1, sizeof(*l) + size) : map_large(size);
 	if (!l)
 		out_of_memory(a);
 	l->size = size;
@@ -248,7 +277,8 @@ void *arena_alloc(struct arena *a, size_t size)
 	return p;
 }
 
-/* Moves the pages of l to a new address: at a huge page, or anywhere if there is no such room. */
+/* Moves the pages of l to a new address: at a huge page, or anywhere if there is no such room.
+ * NULL: there is no memory, or l consists of several mappings. */
 static struct large *move_pages(struct large *l, size_t mapped)
 {
 	void *to = map_pages(mapped);
@@ -264,24 +294,34 @@ static struct large *move_pages(struct large *l, size_t mapped)
 	return l;
 }
 
+/* Copies l to `to`, another block, and gives its memory back. */
+static struct large *replace_large(struct arena *a, struct large *l, struct large *to)
+{
+	if (!to)
+		return NULL;
+	to->next = l->next;
+	to->link = l->link;
+	to->size = l->size;
+	memcpy(to->data, l->data, l->size);
+	give_back(l, l->mapped, a->spare);
+	return to;
+}
+
 /* A block of `size` bytes with the contents of l. NULL: no memory, and l is unchanged. The bytes
- * after l->size are zero only if the block is a mapping. */
+ * after l->size are zero only if the block is a mapping that was not used before. */
 static struct large *regrow(struct arena *a, struct large *l, size_t size)
 {
-	if (size < MAPPED)
-		return realloc(l, sizeof(*l) + size);
-	size_t mapped = mapping_size(size, PAGE);
+	size_t mapped = mapping_size(size);
 	if (mapped <= l->mapped)
 		return l;
-	if (l->mapped)
-		return move_pages(l, mapped);
-	struct large *to = map_large(a, size);
-	if (to) {
-		*to = (struct large){l->next, l->link, l->size, to->mapped};
-		memcpy(to->data, l->data, l->size);
-		free(l);
-	}
-	return to;
+	struct large *to = take_large(a, size);
+	if (to)
+		return replace_large(a, l, to);
+	if (l->mapped && (to = move_pages(l, mapped)))
+		return to;
+	if (!l->mapped && size < MAPPED)
+		return realloc(l, sizeof(*l) + size);
+	return replace_large(a, l, map_large(size));
 }
 
 static void *grow_large(struct arena *a, void *p, size_t old_size, size_t size)
@@ -293,7 +333,8 @@ static void *grow_large(struct arena *a, void *p, size_t old_size, size_t size)
 	*l->link = l;
 	if (l->next)
 		l->next->link = &l->next;
-	memset(l->data + old_size, 0, (l->mapped ? l->size : size) - old_size);
+	size_t zero_from = l->mapped && !l->used ? l->size : size;
+	memset(l->data + old_size, 0, zero_from - old_size);
 	a->total += size - l->size;
 	l->size = size;
 	return l->data;

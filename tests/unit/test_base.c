@@ -67,9 +67,10 @@ static void test_spare(void **state)
 	(void)state;
 	for (int round = 0; round < 4; round++) {
 		size_t size = (size_t)MB / 2, most = (size_t)(round + 1) * 9 * MB;
-		char *p = arena_alloc(cx->scratch, size);
+		char *p = memset(arena_alloc(cx->scratch, size), 3, size);
 		for (; size < most; size += size / 2) {
 			p = arena_grow(cx->scratch, p, size, size + size / 2);
+			assert_true(p[0] == 3 && p[size - 1] == 3);
 			assert_true(all_zero(p + size, size / 2));
 			memset(p + size, 3, size / 2);
 		}
