@@ -56,12 +56,14 @@ static const char *filled(struct printer *p, const char *text, enum dtype in, en
 			sb_str(&s, in == DT_FLOAT64 ? "" : "f");
 		else if (c == 'T')
 			sb_str(&s, number_type(out));
+		else if (strchr("U<>", c) && wraps_in_c(out))
+			continue;
 		else if (c == 'U')
-			sb_printf(&s, wraps_in_c(out) ? "" : "(%s)", unsigned_type(out));
+			sb_printf(&s, "(%s)", unsigned_type(out));
 		else if (c == '<')
-			sb_printf(&s, wraps_in_c(out) ? "" : "(%s)(", number_type(out));
+			sb_printf(&s, "(%s)(", number_type(out));
 		else if (c == '>')
-			sb_str(&s, wraps_in_c(out) ? "" : ")");
+			sb_str(&s, ")");
 		else if (c == 'w')
 			sb_str(&s, dtypes[in].kind == KIND_UINT ? "u64" : "i64");
 		else if (c == 'a')
