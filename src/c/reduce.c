@@ -411,9 +411,7 @@ void arg_put(struct printer *p, const struct node *n)
 	ix[axis] = i;
 	line(p, "const %s %s = %s;", number_type(t), now, at(p, x, ix));
 	p->once.len = mark;
-	const char *nan =
-		is_float(t) ? textf(p, " || (ptgc_is_nan(%s) && !ptgc_is_nan(%s))", now, best) : "";
-	line(p, "if (%s == 0 || %s %s%s %s%s) {", i, now, sign, last ? "=" : "", best, nan);
+	line(p, "if (%s == 0 || %s %s%s %s) {", i, now, sign, last ? "=" : "", best);
 	line(p, "\t%s = %s;", best, now);
 	line(p, "\t%s = %s;", where, i);
 	line(p, "}");

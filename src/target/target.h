@@ -54,8 +54,9 @@ const struct onnx_op *find_kernel(struct ctx *cx, enum onnx_id id, enum dtype t,
 /* The same for an operator of a row of onnx/own.def, if the target's kernel is that function */
 const struct onnx_op *find_function(struct ctx *cx, enum onnx_id id, enum dtype t, uint32_t nin);
 
-/* Do ReduceMax, ReduceMin, ArgMax and ArgMin let the first NaN win, and compare int64 exactly?
- * ONNX's specification leaves it open. The target c does as NumPy does. */
+/* Do ReduceMax and ReduceMin let a NaN win, and compare int64 exactly? ONNX's specification leaves
+ * it open. The target c does as NumPy does. Its ArgMax and ArgMin pass a NaN over, as those of ONNX
+ * Runtime do. */
 static inline bool extremes_are_numpys(enum ptgc_target t)
 {
 	return t == PTGC_C;

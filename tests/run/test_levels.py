@@ -198,7 +198,7 @@ WIDE_FILES = {
     "MatrixPinv": "products", "SVD": "products", "Lstsq": "products, and linear algebra", "Complex": "float64 numbers of its own",
     "FusedElemwise": "sums of open length", "LazyIfElse": "sums of open length", "Mean": "sums of open length",
     "OpFromGraph": "sums of open length", "no-mistakes": "sums of open length", "const": "sums of open length", "tuple-const": "sums of open length", "open-names": "sums of open length", "Sum": "sums of open length", "LogSumExp": "sums of open length",
-    "LengthsOfLaterInputs": "sums of open length",
+    "LengthsOfLaterInputs": "sums of open length", "ScanComputedSteps": "an integer division",
     "Expm": "linear algebra", "LU": "linear algebra", "Schur": "linear algebra", "Eig": "linear algebra", "SolveSylvester": "linear algebra",
     "Betainc": "", "Betaincinv": "", "Gammaincinv": "", "Gammainccinv": "", "Hyp2f1": "", "Ive": "", "Jv": "", "Kve": "", "Ndtri_exp": "", "Owens_t": "", "PolyaGamma_logp": "", "PolyaGamma_logcdf": "", "Polygamma": "", "Gammainc": "", "Gammaincc": "",
 } | dict.fromkeys(

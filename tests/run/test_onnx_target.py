@@ -31,6 +31,8 @@ VALUES = {
     "ScalarLoop": {"steps": [3, 0], "k": 4},
     "Grad2F1Loop": {"steps": [3, 0]},
     "Split": {"sizes": [2, 0]},
+    "LengthsOfMasks": {"m": [[0, 1], [1, 0], [0, 0]], "k": [0, 1, 0]},
+    "ScanComputedSteps": {"top": 2.5, "n": 4, "k": [1, 7]},
 }
 
 # Raw nodes go over as they are (and the evaluator's STFT takes no single frame). Of random numbers the evaluator cannot

@@ -228,8 +228,7 @@ static struct value *lower_mean(struct build *b, struct reduction *r)
  */
 static bool may_ignore_nan(struct build *b, const struct value *x)
 {
-	return b->cx->opt.nans && is_float((enum dtype)x->type.dtype) && !never_nan(x) &&
-	       !extremes_are_numpys(b->target);
+	return b->cx->opt.nans && is_float((enum dtype)x->type.dtype) && !never_nan(x);
 }
 
 /* *nan is a sum of absolute values, which is NaN if and only if an element is NaN. */
@@ -297,7 +296,7 @@ static struct value *gather_at_argmax(struct build *b, struct reduction *r, enum
 static struct value *extreme_float(struct build *b, struct reduction *r, bool max, bool nonempty)
 {
 	struct value *nan, *any, *top;
-	bool guard = may_ignore_nan(b, r->x);
+	bool guard = may_ignore_nan(b, r->x) && !extremes_are_numpys(b->target);
 
 	if (guard)
 		any = has_nan(b, r, &nan);
