@@ -26,13 +26,15 @@
 #define MAPPED HUGE_PAGE       /* or else are mappings of their own; smaller ones are from malloc */
 #endif
 #define CHUNK       ((size_t)256 << 10)
-#define MANY_CHUNKS ((size_t)2 << 20)  /* from here on, a chunk is a huge page */
+#define MANY_CHUNKS ((size_t)2 << 20) /* from here on, chunks are PARTs of huge pages */
+#define PART        (HUGE_PAGE / 4)
 #define CLEAR       ((size_t)32 << 10) /* used memory is cleared in steps that fit the cache */
 
 struct chunk {
 	struct chunk *next;
-	size_t mapped; /* bytes of its mapping; 0: from calloc. Keeps data[] 16-aligned */
-	char data[];
+	size_t mapped; /* bytes of its mapping; 0: from calloc */
+	bool fresh;    /* spare: what is behind this struct is zero */
+	_Alignas(16) char data[];
 };
 
 struct large {
@@ -91,35 +93,38 @@ static void join(struct chunk *c)
 		return;
 	c->mapped += next->mapped;
 	c->next = next->next;
+	c->fresh &= next->fresh;
+	*next = (struct chunk){0};
 }
 
 /* The spare mappings are in the order of their addresses; neighbours become one. */
-static void keep(struct spare *s, void *pages, size_t size)
+static void keep(struct spare *s, void *pages, size_t size, bool fresh)
 {
 	struct chunk *c = pages, *before = NULL, *behind = s->chunks;
 	while (behind && behind < c) {
 		before = behind;
 		behind = behind->next;
 	}
-	*c = (struct chunk){.next = behind, .mapped = size};
+	*c = (struct chunk){.next = behind, .mapped = size, .fresh = fresh};
 	*(before ? &before->next : &s->chunks) = c;
 	join(c);
 	if (before)
 		join(before);
 }
 
-/* Takes `size` bytes of the smallest spare mapping that has them; NULL: there is none. */
-static void *take(struct spare *s, size_t size)
+/* Takes `size` bytes of the smallest spare mapping that has them; NULL: there is none. What `fresh`
+ * says holds for them, too. */
+static struct chunk *take(struct spare *s, size_t size)
 {
 	struct chunk **best = NULL;
-	for (struct chunk **link = s ? &s->chunks : NULL; link && *link; link = &(*link)->next)
+	for (struct chunk **link = &s->chunks; *link; link = &(*link)->next)
 		if ((*link)->mapped >= size && (!best || (*link)->mapped < (*best)->mapped))
 			best = link;
 	if (!best)
 		return NULL;
 	struct chunk *c = *best, *rest = (struct chunk *)((char *)c + size);
 	if (c->mapped > size)
-		*rest = (struct chunk){.next = c->next, .mapped = c->mapped - size};
+		*rest = (struct chunk){c->next, c->mapped - size, c->fresh};
 	*best = c->mapped > size ? rest : c->next;
 	return c;
 }
@@ -130,7 +135,7 @@ static void give_back(void *p, size_t mapped, struct spare *s)
 	if (!mapped)
 		free(p);
 	else if (s)
-		keep(s, p, mapped);
+		keep(s, p, mapped, false);
 	else
 		munmap(p, mapped);
 }
@@ -200,9 +205,10 @@ static size_t mapping_size(size_t size)
 static struct large *take_large(struct arena *a, size_t size)
 {
 	size_t mapped = mapping_size(size);
-	struct large *l = size < REUSES ? NULL : take(a->spare, mapped);
+	struct chunk *c = size < REUSES ? NULL : take(a->spare, mapped);
+	struct large *l = (struct large *)c;
 	if (l)
-		*l = (struct large){.mapped = mapped, .used = true};
+		*l = (struct large){.mapped = mapped, .used = !c->fresh};
 	return l;
 }
 
@@ -219,9 +225,9 @@ static struct large *map_large(size_t size)
 static void *alloc_large(struct arena *a, size_t size)
 {
 	struct large *l = take_large(a, size);
-	if (l)
+	if (l && l->used)
 		memset(l->data, 0, size);
-	else
+	else if (!l)
 		l = size < MAPPED ? calloc(1, sizeof(*l) + size) : map_large(size);
 	if (!l)
 		out_of_memory(a);
@@ -235,20 +241,29 @@ static void *alloc_large(struct arena *a, size_t size)
 	return l->data;
 }
 
+/* A PART of spare pages, or of a new huge page, the rest of which becomes spare */
+static struct chunk *take_part(struct arena *a)
+{
+	struct chunk *c = take(a->spare, PART);
+	if (c || a->total < MANY_CHUNKS)
+		return c;
+	void *pages = map_pages(HUGE_PAGE);
+	if (pages)
+		keep(a->spare, pages, HUGE_PAGE, true);
+	return take(a->spare, PART);
+}
+
 static void add_chunk(struct arena *a)
 {
-	struct chunk *used = take(a->spare, HUGE_PAGE), *c = used;
-	size_t mapped = used || a->total >= MANY_CHUNKS ? HUGE_PAGE : 0;
-	if (!used) /* fresh pages are zero already, from calloc too */
-		c = mapped ? map_pages(mapped) : calloc(1, CHUNK);
+	struct chunk *part = take_part(a), *c = part ? part : calloc(1, CHUNK);
 	if (!c)
 		out_of_memory(a);
-	c->mapped = mapped;
+	c->mapped = part ? PART : 0;
 	c->next = a->chunks;
 	a->chunks = c;
 	a->at = c->data;
-	a->limit = (char *)c + (mapped ? mapped : CHUNK);
-	a->end = used ? a->at : a->limit;
+	a->limit = (char *)c + (part ? PART : CHUNK);
+	a->end = part && !c->fresh ? a->at : a->limit;
 	a->total += (size_t)(a->limit - (char *)c);
 }
 

@@ -19,10 +19,10 @@
 #define NORETURN          __attribute__((noreturn))
 
 /* arena.c: memory that is freed all at once; when it runs out, a longjmp leads back to the API */
-struct spare { /* pages of emptied arenas, for all arenas that share the struct */
+struct spare { /* pages that no arena uses, for all arenas that share the struct */
 	struct chunk *chunks;
 };
-struct arena *arena_new(jmp_buf *oom, struct spare *spare); /* spare NULL: none */
+struct arena *arena_new(jmp_buf *oom, struct spare *spare);
 void arena_empty(struct arena *a);
 void arena_free(struct arena *a);
 void spare_free(struct spare *s);

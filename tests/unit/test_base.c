@@ -92,8 +92,9 @@ static void test_spare(void **state)
 static void test_out_of_memory(void **state)
 {
 	jmp_buf oom;
+	struct spare spare = {0};
 	(void)state;
-	struct arena *a = arena_new(&oom, NULL);
+	struct arena *a = arena_new(&oom, &spare);
 	switch (setjmp(oom)) {
 	case 0:
 		arena_alloc(a, SIZE_MAX - 3);
