@@ -62,6 +62,7 @@ static void lower_all(struct ctx *cx, struct graph *g)
 
 	if (to)
 		*g = *to;
+	drop_typed(cx);
 }
 
 static bool checks(struct ctx *cx, struct graph *g)

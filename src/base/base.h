@@ -326,6 +326,7 @@ struct ctx {
 	jmp_buf oom;
 	struct arena *arena;   /* the whole compilation */
 	struct arena *scratch; /* what one or two passes need; then it is emptied */
+	struct arena *typed; /* nodes of PyTensor's ops and their results, until all are lowered */
 	struct spare spare;
 	struct intern *names;
 	struct dims *dims;

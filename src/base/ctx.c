@@ -83,7 +83,8 @@ static bool fill(struct ctx *cx)
 		return false;
 	cx->arena = arena_new(&cx->oom, &cx->spare);
 	cx->scratch = arena_new(&cx->oom, &cx->spare);
-	if (!cx->arena || !cx->scratch)
+	cx->typed = arena_new(&cx->oom, &cx->spare);
+	if (!cx->arena || !cx->scratch || !cx->typed)
 		return false;
 	cx->diag_tail = &cx->diags;
 	for (int i = 0; i < DIAG_COUNT; i++)
@@ -115,6 +116,7 @@ void ctx_free(struct ctx *cx)
 		return;
 	if (cx->unmap_files)
 		cx->unmap_files(cx);
+	arena_free(cx->typed);
 	arena_free(cx->scratch);
 	arena_free(cx->arena);
 	spare_free(&cx->spare);

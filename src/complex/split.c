@@ -55,12 +55,11 @@ static bool has_complex(const struct node *n)
 void add_node(struct split *p, const struct op *op, struct cv *props, struct value **in,
 	      uint32_t nin, struct value **out, uint32_t nout)
 {
-	struct node *n = new (p->cx->arena, struct node);
+	struct node *n = node_new(p->cx, op, p->span);
 
-	*n = (struct node){.op = op, .props = props, .span = p->span};
-	n->in = memcpy(new_array(p->cx->arena, struct value *, nin + 1), in, nin * sizeof(*in));
+	n->props = props;
+	node_inputs(p->cx, n, in, nin);
 	n->out = memcpy(new_array(p->cx->arena, struct value *, nout + 1), out, nout * sizeof(*in));
-	n->nin = (uint16_t)nin;
 	n->nout = (uint16_t)nout;
 	for (uint32_t i = 0; i < nout; i++)
 		out[i]->def = n;

@@ -160,6 +160,18 @@ void dim_set_source(struct ctx *cx, dim d, enum dim_source_kind kind, struct val
 	}
 }
 
+struct value **dim_next_source(struct ctx *cx, uint32_t *next)
+{
+	const struct dims *t = cx->dims;
+
+	while (*next < t->forms.len) {
+		struct form *f = t->forms.at[(*next)++];
+		if (f && f->value)
+			return &f->value;
+	}
+	return NULL;
+}
+
 void dim_bound(struct ctx *cx, dim d, int64_t lo, int64_t hi)
 {
 	struct form *f = form_of(cx->dims, d);

@@ -100,6 +100,8 @@ void dim_only_ask(struct ctx *cx, bool only);
 /* The source of an atom says where its number is found at run time. The first one set stays. */
 void dim_set_source(struct ctx *cx, dim atom, enum dim_source_kind kind, struct value *v,
 		    uint32_t at);
+/* Where the next source is that atoms have, from atom *next on; NULL: there are no more */
+struct value **dim_next_source(struct ctx *cx, uint32_t *next);
 /* The kinds of numbers in d, as bits. Functions and flags called `raw` take d as it was written,
  * without the equations: the raw form of n stays n when n == m was recorded later. */
 enum {

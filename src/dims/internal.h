@@ -82,7 +82,8 @@ struct dims {
 	vec(dim) todo; /* the stack of resolve_chain() */
 	vec(dim) ones; /* atoms with form.one */
 	bool keep_ones;
-	bool only_ask; /* dim_only_ask() */
+	bool only_ask;        /* dim_only_ask() */
+	uint32_t first_asked; /* the first dim that was made since */
 	vec(struct few) few;
 	const char *asks;         /* the op that asks for equations; NULL: none */
 	vec(dim) zeros;           /* equations that replace no atom: each of these dims is 0 */

@@ -298,7 +298,14 @@ void dim_keep_ones(struct ctx *cx, bool keep)
 
 void dim_only_ask(struct ctx *cx, bool only)
 {
-	cx->dims->only_ask = only;
+	struct dims *t = cx->dims;
+
+	for (uint32_t i = t->first_asked; t->only_ask && i < t->forms.len; i++) {
+		t->forms.at[i]->source = SOURCE_NONE; /* the results will be gone */
+		t->forms.at[i]->value = NULL;
+	}
+	t->only_ask = only;
+	t->first_asked = t->forms.len;
 }
 
 static bool meet(struct ctx *cx, dim *a, dim b, struct span s, bool asserted)

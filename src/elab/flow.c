@@ -496,11 +496,9 @@ struct node *append_loop(struct elab *e, struct loop_inputs in, struct block *bo
 			 dim mark, struct span s)
 {
 	struct ctx *cx = e->cx;
-	struct node *n = new (cx->arena, struct node);
+	struct node *n = node_new(cx, &op_loop, node_span(e, s));
 	uint32_t nout = body->results.len - 1;
 
-	n->op = &op_loop;
-	n->span = node_span(e, s);
 	n->nin = (uint16_t)(2 + in.n);
 	n->in = new_array(cx->arena, struct value *, 2 + in.n);
 	n->in[0] = in.trips;
@@ -527,10 +525,8 @@ struct node *append_loop(struct elab *e, struct loop_inputs in, struct block *bo
 /* Appends a loop without results for a body with errors: lowering reports other mistakes in it. */
 void append_lost(struct elab *e, struct block *body, struct span s)
 {
-	struct node *n = new (e->cx->arena, struct node);
+	struct node *n = node_new(e->cx, &op_loop, node_span(e, s));
 
-	n->op = &op_loop;
-	n->span = node_span(e, s);
 	n->blocks = new_array(e->cx->arena, struct block *, 2);
 	n->blocks[0] = body;
 	node_results(e->cx, n, 0);

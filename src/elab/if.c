@@ -124,14 +124,10 @@ static bool merge_branches(struct elab *e, const struct target *t, uint32_t i, s
 static bool append_if(struct elab *e, struct value *cond, struct branch *br, const struct target *t,
 		      uint32_t count, dim mark, struct span s, struct cv *values)
 {
-	struct node *n = new (e->cx->arena, struct node);
+	struct node *n = node_new(e->cx, &op_if, node_span(e, s));
 	bool ok = true;
 
-	n->op = &op_if;
-	n->span = node_span(e, s);
-	n->in = new (e->cx->arena, struct value *);
-	n->in[0] = cond;
-	n->nin = 1;
+	node_inputs(e->cx, n, &cond, 1);
 	n->blocks = new_array(e->cx->arena, struct block *, 3);
 	n->blocks[0] = br[0].block;
 	n->blocks[1] = br[1].block;

@@ -538,11 +538,9 @@ void check_attr_names(struct elab *e, uint32_t at)
 
 static struct node *new_raw_node(struct elab *e, const struct onnx_op *op, struct span s)
 {
-	struct node *n = new (e->cx->arena, struct node);
+	struct node *n = node_new(e->cx, &op_onnx, node_span(e, s));
 
-	n->op = &op_onnx;
 	n->onnx = op;
-	n->span = node_span(e, s);
 	n->lenient = e->frame->library;
 	n->by_hand = !e->frame->library;
 	n->as_written = n->by_hand && !e->file->optimise;
@@ -624,17 +622,7 @@ struct cv call_onnx_operator(struct elab *e, const char *name, struct cv *args, 
 struct value *append_onnx(struct elab *e, enum onnx_id op, struct value **in, uint32_t nin,
 			  struct attr *attr, struct span s)
 {
-	struct node *n = new_raw_node(e, onnx_find(op, e->cx->opt.opset), s);
-
-	n->by_hand = n->as_written = false; /* the compiler's own */
-	n->attrs = attr;
-	n->nattrs = attr != NULL;
-	n->in = new_array(e->cx->arena, struct value *, nin + 1);
-	if (nin)
-		memcpy(n->in, in, nin * sizeof(*in));
-	n->nin = (uint16_t)nin;
-	node_results(e->cx, n, 1);
-	graph_append(e->block, n);
-	infer_node(e->cx, n);
-	return n->out[0];
+	return graph_onnx(e->cx, e->block, onnx_find(op, e->cx->opt.opset), attr, in, nin,
+			  node_span(e, s))
+		->out[0];
 }

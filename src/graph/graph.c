@@ -3,9 +3,9 @@
 
 #include "graph/graph.h"
 
-struct value *graph_value(struct ctx *cx, struct type t, struct span s)
+static struct value *new_value(struct ctx *cx, struct arena *a, struct type t, struct span s)
 {
-	struct value *v = new (cx->arena, struct value);
+	struct value *v = new (a, struct value);
 
 	if (cx->next_id == MAX_VALUES)
 		longjmp(cx->oom, 1);
@@ -13,6 +13,11 @@ struct value *graph_value(struct ctx *cx, struct type t, struct span s)
 	v->span = s;
 	v->id = cx->next_id++;
 	return v;
+}
+
+struct value *graph_value(struct ctx *cx, struct type t, struct span s)
+{
+	return new_value(cx, cx->arena, t, s);
 }
 
 struct value *graph_constant(struct ctx *cx, const struct tensor *x, struct span s)
@@ -59,6 +64,24 @@ bool has_checks(const struct block *k)
 	return false;
 }
 
+struct node *node_new(struct ctx *cx, const struct op *op, struct span s)
+{
+	struct node *n = new (cx->typed, struct node);
+
+	n->op = op;
+	n->span = s;
+	n->typed = true;
+	return n;
+}
+
+void node_inputs(struct ctx *cx, struct node *n, struct value **in, uint32_t nin)
+{
+	n->nin = (uint16_t)nin;
+	n->in = new_array(cx->typed, struct value *, nin ? nin : 1);
+	if (nin)
+		memcpy(n->in, in, nin * sizeof(*in));
+}
+
 void node_results(struct ctx *cx, struct node *n, uint32_t count)
 {
 	if (count > UINT16_MAX) {
@@ -67,9 +90,9 @@ void node_results(struct ctx *cx, struct node *n, uint32_t count)
 		stop(cx);
 	}
 	n->nout = (uint16_t)count;
-	n->out = new_array(cx->arena, struct value *, count ? count : 1);
+	n->out = new_array(cx->typed, struct value *, count ? count : 1);
 	for (uint32_t i = 0; i < count; i++) {
-		n->out[i] = graph_value(cx, (struct type){0}, n->span);
+		n->out[i] = new_value(cx, cx->typed, (struct type){0}, n->span);
 		n->out[i]->def = n;
 	}
 }
@@ -90,6 +113,44 @@ void graph_append(struct block *b, struct node *n)
 		b->first = n;
 	b->last = n;
 	b->nnodes++;
+}
+
+/* v, and of its node the op and the place, which messages name */
+static struct value *keep(struct ctx *cx, const struct value *v)
+{
+	struct value *copy = new (cx->arena, struct value);
+	struct node *def = new (cx->arena, struct node);
+
+	*def = *v->def;
+	def->nin = def->nout = 0;
+	def->in = def->out = NULL;
+	def->next = NULL;
+	*copy = *v;
+	copy->def = def;
+	return copy;
+}
+
+/* What the checks of lengths and their messages ask of later: values that dims come from */
+static void keep_sources(struct ctx *cx)
+{
+	struct value **kept = NULL, **source;
+
+	for (uint32_t i = 0; (source = dim_next_source(cx, &i));) {
+		const struct value *v = *source;
+		if (!v->def || !v->def->typed)
+			continue;
+		if (!kept)
+			kept = new_array(cx->scratch, struct value *, cx->next_id);
+		if (!kept[v->id])
+			kept[v->id] = keep(cx, v);
+		*source = kept[v->id];
+	}
+}
+
+void drop_typed(struct ctx *cx)
+{
+	keep_sources(cx);
+	arena_empty(cx->typed);
 }
 
 bool is_poisoned(const struct node *n)

@@ -68,6 +68,7 @@ struct node {
 	bool small_ints : 1;       /* ONNX level: its integers are sizes or the like, below 2^31 */
 	bool kernel_is_right : 1; /* ONNX level: what its kernel gets wrong cannot occur here, or is
 				     mended around it */
+	bool typed : 1;           /* PyTensor level: by node_new() */
 	union {
 		struct cv *props;   /* PyTensor level: in the order of the op's signature */
 		struct attr *attrs; /* ONNX level and raw nodes: nattrs of them */
@@ -183,10 +184,14 @@ struct value *graph_number(struct ctx *cx, enum dtype t, double k, struct span s
 struct value *graph_ints(struct ctx *cx, const int64_t *v, uint32_t n,
 			 struct span s); /* int64[n] */
 bool is_true(const struct value *v);     /* a constant of one element that is not 0 */
-/* Gives a node its results: graph_node does it for fixed counts; where op->nout is 255 the shape
- * rule calls this. Types are set later. */
+/* A node of the PyTensor level without inputs and results, and what gives it these: graph_node()
+ * does all. The types of results are set later. */
+struct node *node_new(struct ctx *cx, const struct op *op, struct span s);
+void node_inputs(struct ctx *cx, struct node *n, struct value **in, uint32_t nin); /* a copy */
 void node_results(struct ctx *cx, struct node *n, uint32_t count);
 void graph_append(struct block *b, struct node *n);
+/* The nodes of the PyTensor level are lowered: their memory serves others. */
+void drop_typed(struct ctx *cx);
 const struct attr *find_attr(const struct node *n,
 			     const char *name);       /* of an ONNX node; NULL: none */
 bool is_single(struct ctx *cx, const struct type *t); /* are all lengths 1? */

@@ -274,5 +274,8 @@ const struct op *op_list_one(struct strbuf *out, const char *name);
 /* table.c: appends a node to b and infers its results. If that fails (reported) they are poison. */
 struct node *graph_node(struct ctx *cx, struct block *b, const struct op *op, struct cv *props,
 			struct value **in, uint32_t nin, struct span s);
+/* The same of an ONNX node of the compiler's own; attr NULL: it has no attribute. */
+struct node *graph_onnx(struct ctx *cx, struct block *b, const struct onnx_op *op,
+			struct attr *attr, struct value **in, uint32_t nin, struct span s);
 
 #endif

@@ -677,22 +677,33 @@ bool infer_node(struct ctx *cx, struct node *n)
 	return ok;
 }
 
+struct node *graph_onnx(struct ctx *cx, struct block *b, const struct onnx_op *op,
+			struct attr *attr, struct value **in, uint32_t nin, struct span s)
+{
+	struct node *n = node_new(cx, &op_onnx, s);
+
+	n->onnx = op;
+	n->lenient = true;
+	n->attrs = attr;
+	n->nattrs = attr != NULL;
+	node_inputs(cx, n, in, nin);
+	node_results(cx, n, 1);
+	graph_append(b, n);
+	infer_node(cx, n);
+	return n;
+}
+
 struct node *graph_node(struct ctx *cx, struct block *b, const struct op *op, struct cv *props,
 			struct value **in, uint32_t nin, struct span s)
 {
-	struct node *n = new (cx->arena, struct node);
+	struct node *n = node_new(cx, op, s);
 
-	n->op = op;
 	n->props = props;
-	n->span = s;
-	n->nin = (uint16_t)nin;
 	if (nin > UINT16_MAX) {
 		error(cx, s, E_LIMIT, "%s: more than %d inputs", op->name, UINT16_MAX);
-		n->nin = 0;
 		nin = 0;
 	}
-	n->in = new_array(cx->arena, struct value *, nin ? nin : 1);
-	memcpy(n->in, in ? in : n->in, nin * sizeof(*in));
+	node_inputs(cx, n, in, nin);
 	uint32_t count = op == &op_dim ? 1 : op_results(cx, n);
 	if (count)
 		node_results(cx, n, count);

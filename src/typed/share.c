@@ -313,20 +313,10 @@ static void give(struct node *n, uint32_t i, struct value *v)
 static void take_element(struct share *s, struct block *b, struct value *from, int64_t at,
 			 struct value *v)
 {
-	struct node *n = new (s->cx->arena, struct node);
+	const struct onnx_op *op = onnx_find(ONNX_GatherND, s->cx->opt.opset);
+	struct value *in[2] = {from, graph_ints(s->cx, &at, 1, v->span)};
 
-	n->op = &op_onnx;
-	n->onnx = onnx_find(ONNX_GatherND, s->cx->opt.opset);
-	n->lenient = true;
-	n->span = v->span;
-	n->nin = 2;
-	n->in = new_array(s->cx->arena, struct value *, 2);
-	n->in[0] = from;
-	n->in[1] = graph_ints(s->cx, &at, 1, v->span);
-	node_results(s->cx, n, 1);
-	infer_node(s->cx, n);
-	graph_append(b, n);
-	give(n, 0, v);
+	give(graph_onnx(s->cx, b, op, NULL, in, 2, v->span), 0, v);
 }
 
 /* v is the vector `from` in the dims of `like`. */

@@ -170,10 +170,10 @@ static bool lower_batch(struct build *b, struct node *n, struct batch *t)
 /* The body of the core op takes the whole batch. */
 static bool lower_whole(struct build *b, struct node *n, struct batch *t)
 {
-	struct node *core = new (b->cx->arena, struct node);
+	struct node *core = node_new(b->cx, t->core->op, n->span);
 	dim flat = dims_product(b->cx, t->dims, t->rank);
 
-	*core = (struct node){.op = t->core->op, .props = t->core->props, .span = n->span};
+	core->props = t->core->props;
 	core->nin = n->nin;
 	core->in = t->x;
 	for (uint32_t i = 0; i < n->nin; i++) {
