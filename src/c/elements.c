@@ -77,7 +77,7 @@ static const char *filled(struct printer *p, const char *text, enum dtype in, en
 
 const char *each_at(struct printer *p, const struct node *n, uint32_t i, const char **ix)
 {
-	const struct c_op *op = &c_ops[n->onnx->id];
+	const struct c_op *op = op_of(p, n);
 	enum dtype t = n->in[0]->type.dtype;
 	const char *args[4];
 
@@ -211,7 +211,7 @@ static const char *named(struct printer *p, enum dtype t, const char *s)
 
 const char *extreme_at(struct printer *p, const struct node *n, uint32_t i, const char **ix)
 {
-	const struct c_op *op = &c_ops[n->onnx->id];
+	const struct c_op *op = op_of(p, n);
 	enum dtype t = n->out[0]->type.dtype;
 	const char *all = operand(p, n, 0, ix);
 

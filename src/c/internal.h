@@ -32,6 +32,7 @@ struct held {
 	const char **dims; /* texts; NULL: not known yet */
 	uint32_t buffer;   /* number in printer.buffers; 0: none of the workspace */
 	bool start;        /* its lengths are known when run() starts */
+
 	/* plan.c */
 	uint32_t readers;
 	uint32_t weight; /* FORMULA: the longest way through it */
@@ -80,9 +81,10 @@ struct printer {
 	struct weights *weights;  /* their file; of no byte if there is none */
 	const char *weights_name; /* of the field in the struct of inputs */
 	const struct graph *g;
-	const char *model; /* what all symbols begin with */
-	struct held *of;   /* by value id */
-	struct strbuf out; /* the body of run() */
+	const struct c_op *ops; /* by enum onnx_id */
+	const char *model;      /* what all symbols begin with */
+	struct held *of;        /* by value id */
+	struct strbuf out;      /* the body of run() */
 	uint32_t indent, statement, nloops, ntexts;
 	const char *loop_names[MAX_NESTED];
 	struct words taken;
@@ -154,7 +156,11 @@ struct c_op {
 	bool view;         /* its elements are some of its inputs' */
 	const char *of_float, *of_int;
 };
-extern const struct c_op c_ops[ONNX_COUNT];
+/* The row of n's operator */
+static inline const struct c_op *op_of(const struct printer *p, const struct node *n)
+{
+	return &p->ops[n->onnx->id];
+}
 
 static inline struct held *held(const struct printer *p, const struct value *v)
 {
@@ -203,6 +209,7 @@ bool is_number_text(const char *s, int64_t *v);
 NORETURN void cannot(struct printer *p, const struct node *n, const char *fmt, ...) PRINTF(3, 4);
 
 /* lengths.c */
+#define MAX_TALL 40 /* operators inside of each other in one dim */
 const char *dim_text(struct printer *p, dim d, bool raw, bool *start); /* NULL: not known yet */
 void bind_length(struct printer *p, dim d, const char *text, bool start);
 void unbind_length(struct printer *p, const char *text); /* whatever is called that */
@@ -210,19 +217,23 @@ void unbind_length(struct printer *p, const char *text); /* whatever is called t
 void set_lengths(struct printer *p, const struct value *v, const char *const *known);
 bool known_lengths(struct printer *p, const struct value *v);
 const char *length(struct printer *p, const struct value *v, uint32_t axis);
-const char *element(struct printer *p, const struct value *v, int64_t i); /* of integers */
-bool known_integers(struct printer *p, const struct value *v); /* by lengths known so far */
 bool single(struct printer *p, const struct value *v);
 const char *count_of(struct printer *p, const struct value *v);
 void must_equal(struct printer *p, const char *a, const char *b, const char *what);
 void fail_if(struct printer *p, const char *what, const char *condition, ...) PRINTF(3, 4);
 uint32_t failure(struct printer *p, const struct node *n, const char *what); /* or its label */
 void check_now(struct printer *p); /* prints the equations that can be computed by now */
-void keep_waited(struct printer *p, const struct node *n); /* n was printed */
+/* d where it is compared: integers, given or computed, may be in it, cut to what a length can be */
+const char *compared_text(struct printer *p, dim d);
 const int64_t *ints_of_attr(const struct node *n, const char *name, uint32_t *count);
 int64_t int_of_attr(const struct node *n, const char *name, int64_t otherwise);
 uint32_t own_axis(const struct node *n,
 		  int64_t otherwise); /* its attribute, counted from the first */
+
+/* integers.c */
+const char *element(struct printer *p, const struct value *v, int64_t i);
+bool known_integers(struct printer *p, const struct value *v); /* by lengths known so far */
+void keep_waited(struct printer *p, const struct node *n);     /* n was printed */
 
 /* plan.c */
 void plan(struct printer *p);
@@ -309,7 +320,7 @@ const char *loops_as_functions(struct printer *p, const struct interface *f, con
 			       struct strbuf *functions);
 bool is_piece_mark(const char *s); /* the line at s */
 
-/* print.c */
+/* walk.c */
 void print_block(struct printer *p, const struct block *b);
 void settle(struct printer *p, const struct node *n);
 

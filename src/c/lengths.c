@@ -1,13 +1,11 @@
 /*
- * lengths.c: lengths of axes, and integers that are lengths, as C. In: dims, whose atoms are bound
+ * lengths.c: lengths of axes as C. In: dims, whose atoms are bound
  * to texts where the walk meets them: sizes of inputs before all else, sizes that the run finds
  * where their node is printed. Out: expressions, and checks of the equations that types rely on.
  */
 #include <string.h>
 
 #include "c/internal.h"
-
-#define MAX_TALL 40 /* operators inside of each other in one dim */
 
 static const char *atom_text(struct printer *p, dim d, bool *start)
 {
@@ -126,7 +124,7 @@ const char *dim_text(struct printer *p, dim d, bool raw, bool *start)
 	return s;
 }
 
-static const char *compared_text(struct printer *p, dim d)
+const char *compared_text(struct printer *p, dim d)
 {
 	return form_text(p, d, TO_COMPARE, &(bool){true}, 0);
 }
@@ -257,36 +255,6 @@ void set_lengths(struct printer *p, const struct value *v, const char *const *kn
 	check_now(p);
 }
 
-bool known_integers(struct printer *p, const struct value *v)
-{
-	const struct known *k = known_of(p->cx, (struct value *)v);
-
-	if (!k)
-		return false;
-	for (uint32_t i = 0; i < k->n; i++)
-		if (k->at[i] == DIM_NONE || !dim_text(p, k->at[i], false, NULL))
-			return false;
-	return true;
-}
-
-/* What an equation says of an element is no text of it where there is the element itself: the check
- * of the equation would compare it with itself. */
-const char *element(struct printer *p, const struct value *v, int64_t i)
-{
-	const struct known *k = known_of(p->cx, (struct value *)v);
-	const char *ix[1] = {textf(p, "%lld", (long long)i)}, *s;
-	bool there = v->data || held(p, v)->where != UNSEEN;
-	uint32_t of = k && i < k->n ? (uint32_t)i : 0;
-
-	if (k && (i < k->n || k->n == 1) && k->at[of] != DIM_NONE &&
-	    ((s = dim_text(p, k->at[of], true, NULL)) != NULL ||
-	     (!there && (s = dim_text(p, k->at[of], false, NULL)) != NULL)))
-		return s;
-	if (!there)
-		cannot(p, p->at, "needs integers that only the run knows before they are computed");
-	return at(p, v, ix);
-}
-
 bool single(struct printer *p, const struct value *v)
 {
 	int64_t c;
@@ -381,50 +349,4 @@ void check_now(struct printer *p)
 		line(p, "\treturn %u;", message(p, c->span, c->message));
 	}
 	p->waiting.len = kept;
-}
-
-static bool is_element_of(struct printer *p, dim d, const struct value *v)
-{
-	struct dim_view w = dim_view_raw(p->cx, d);
-
-	return w.form == DIM_ATOM && w.source && w.kind == SOURCE_VALUE && w.source->lowered == v &&
-	       !compared_text(p, d);
-}
-
-/* Gives names to the elements of v that d is made of; false: there are none */
-static bool keep_elements(struct printer *p, dim d, const struct value *v, int tall)
-{
-	struct dim_view w = dim_view_raw(p->cx, d);
-	bool kept = false;
-
-	if (is_element_of(p, d, v)) {
-		const char *ix[1] = {textf(p, "%u", w.at)}, *name = fresh(p, "n");
-		line(p, "const int64_t %s = ptgc_near_length(%s);", name, at(p, v, ix));
-		*vec_push(p->cx->arena, &p->waited) = (struct waited){d, name};
-		return true;
-	}
-	for (uint32_t i = 0; w.form != DIM_ATOM && i < w.nterms && tall < MAX_TALL; i++)
-		kept |= keep_elements(p, w.term[i], v, tall + 1);
-	return kept;
-}
-
-/* An integer that n gives and that an equation waits for is a variable from here on: what it is
- * computed from may be gone when the other side of the equation is known. It is for that alone, as
- * it is cut to what a length can be. */
-void keep_waited(struct printer *p, const struct node *n)
-{
-	const struct value *v = n->out[0];
-	uint32_t mark = p->once.len;
-	bool kept = false;
-
-	if (v->type.rank > 1 || dtypes[v->type.dtype].kind != KIND_INT || v->data ||
-	    held(p, v)->where == UNSEEN)
-		return;
-	for (uint32_t i = 0; i < 2 * p->waiting.len; i++) {
-		const struct check *c = p->waiting.at[i / 2];
-		kept |= keep_elements(p, i % 2 ? c->b : c->a, v, 0);
-	}
-	p->once.len = mark;
-	if (kept)
-		check_now(p);
 }

@@ -59,7 +59,7 @@ static const char *of_constant(struct printer *p, const struct value *v, const c
 static const char *of_formula(struct printer *p, const struct value *v, const char **ix)
 {
 	const struct node *n = v->def;
-	const struct c_op *op = &c_ops[n->onnx->id];
+	const struct c_op *op = op_of(p, n);
 	struct strbuf key = {.arena = p->cx->arena};
 	uint32_t i = 0;
 
@@ -128,7 +128,7 @@ const char *place_at(struct printer *p, const struct value *v, const char **ix, 
 		const struct held *h = held(p, from);
 		if (h->where == SLICE)
 			from = h->of;
-		else if (h->where == FORMULA && c_ops[from->def->onnx->id].view)
+		else if (h->where == FORMULA && op_of(p, from->def)->view)
 			from = from->def->in[0];
 		else
 			return NULL;
@@ -406,7 +406,7 @@ void keep(struct printer *p, const struct value *v)
 	if (single(p, v) && !h->stored) {
 		for (uint32_t i = 0; i < v->type.rank; i++)
 			ix[i] = "0";
-		const char *s = c_ops[v->def->onnx->id].at(p, v->def, result, ix);
+		const char *s = op_of(p, v->def)->at(p, v->def, result, ix);
 		h->name = fresh_for(p, v, "t");
 		line(p, "const %s %s = %s;", number_type(t), h->name, s);
 		h->where = NUMBER;
@@ -416,7 +416,7 @@ void keep(struct printer *p, const struct value *v)
 	struct held now = *h;
 	h->where = FORMULA;
 	uint32_t loops = p->rows ? open_rows(p, ix) : loops_over(p, v, v, ix);
-	const char *s = c_ops[v->def->onnx->id].at(p, v->def, result, ix);
+	const char *s = op_of(p, v->def)->at(p, v->def, result, ix);
 	*h = now;
 	line(p, "%s[%s] = %s;", h->name, place_of(p, v, ix, loops), to_store(p, t, s));
 	close_loops(p, loops);

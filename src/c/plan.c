@@ -64,7 +64,7 @@ static void read_value(struct printer *p, const struct value *v, char how, const
 
 static void plan_node(struct printer *p, const struct node *n, const struct block *k)
 {
-	const struct c_op *op = &c_ops[n->onnx->id];
+	const struct c_op *op = op_of(p, n);
 
 	if (n->onnx->id == ONNX_NONE || (!op->at && !op->put))
 		cannot(p, n, "has no such operator");
@@ -104,7 +104,7 @@ bool is_cheap(const struct printer *p, const struct value *v)
 	const struct held *h = held(p, v);
 
 	return v->data || h->where == NUMBER || h->where == MEMORY || h->where == SLICE ||
-	       (h->where == FORMULA && c_ops[v->def->onnx->id].view);
+	       (h->where == FORMULA && op_of(p, v->def)->view);
 }
 
 void plan(struct printer *p)

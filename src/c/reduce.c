@@ -228,9 +228,9 @@ static bool calls_function(const struct printer *p, const struct value *v)
 {
 	if (v->data || held(p, v)->where != FORMULA)
 		return false;
-	const char *text = c_ops[v->def->onnx->id].of_float;
+	const char *text = op_of(p, v->def)->of_float;
 	if (v->def->onnx->id == ONNX_Pow ||
-	    (text && strstr(text, "ptgc_") == text && c_ops[v->def->onnx->id].at == each_at))
+	    (text && strstr(text, "ptgc_") == text && op_of(p, v->def)->at == each_at))
 		return true;
 	for (uint32_t i = 0; i < v->def->nin; i++)
 		if (v->def->in[i] && calls_function(p, v->def->in[i]))
@@ -382,7 +382,7 @@ void arg_put(struct printer *p, const struct node *n)
 	bool gone[MAX_RANK], keeps = int_of_attr(n, "keepdims", 1);
 	bool last = int_of_attr(n, "select_last_index", 0);
 	const char *ix[MAX_RANK], *to[MAX_RANK], *one[1], *used[1];
-	const char *sign = c_ops[n->onnx->id].of_int;
+	const char *sign = op_of(p, n)->of_int;
 	uint32_t outer = 0, k = 0, axis = 0;
 
 	make_array(p, y);
@@ -442,7 +442,7 @@ void softmax_put(struct printer *p, const struct node *n)
 	const struct value *x = n->in[0], *y = n->out[0];
 	enum dtype t = x->type.dtype;
 	const char *f = t == DT_FLOAT64 ? "" : "f", *T = number_type(t);
-	bool logs = c_ops[n->onnx->id].of_float[0], keeps = t != DT_FLOAT16;
+	bool logs = op_of(p, n)->of_float[0], keeps = t != DT_FLOAT16;
 	uint32_t axis = own_axis(n, -1), mark = p->once.len;
 	const char *ix[MAX_RANK], *len = length(p, x, axis);
 	const char *top = fresh(p, "top"), *sum = fresh(p, "sum"), *e;

@@ -1,0 +1,81 @@
+/*
+ * integers.c: integers that say lengths. In: values whose elements are lengths, or give them. Out:
+ * the elements as C, and variables for those that an equation waits for.
+ */
+#include "c/internal.h"
+
+bool known_integers(struct printer *p, const struct value *v)
+{
+	const struct known *k = known_of(p->cx, (struct value *)v);
+
+	if (!k)
+		return false;
+	for (uint32_t i = 0; i < k->n; i++)
+		if (k->at[i] == DIM_NONE || !dim_text(p, k->at[i], false, NULL))
+			return false;
+	return true;
+}
+
+/* What an equation says of an element is no text of it where there is the element itself: the check
+ * of the equation would compare it with itself. */
+const char *element(struct printer *p, const struct value *v, int64_t i)
+{
+	const struct known *k = known_of(p->cx, (struct value *)v);
+	const char *ix[1] = {textf(p, "%lld", (long long)i)}, *s;
+	bool there = v->data || held(p, v)->where != UNSEEN;
+	uint32_t of = k && i < k->n ? (uint32_t)i : 0;
+
+	if (k && (i < k->n || k->n == 1) && k->at[of] != DIM_NONE &&
+	    ((s = dim_text(p, k->at[of], true, NULL)) != NULL ||
+	     (!there && (s = dim_text(p, k->at[of], false, NULL)) != NULL)))
+		return s;
+	if (!there)
+		cannot(p, p->at, "needs integers that only the run knows before they are computed");
+	return at(p, v, ix);
+}
+
+static bool is_element_of(struct printer *p, dim d, const struct value *v)
+{
+	struct dim_view w = dim_view_raw(p->cx, d);
+
+	return w.form == DIM_ATOM && w.source && w.kind == SOURCE_VALUE && w.source->lowered == v &&
+	       !compared_text(p, d);
+}
+
+/* Gives names to the elements of v that d is made of; false: there are none */
+static bool keep_elements(struct printer *p, dim d, const struct value *v, int tall)
+{
+	struct dim_view w = dim_view_raw(p->cx, d);
+	bool kept = false;
+
+	if (is_element_of(p, d, v)) {
+		const char *ix[1] = {textf(p, "%u", w.at)}, *name = fresh(p, "n");
+		line(p, "const int64_t %s = ptgc_near_length(%s);", name, at(p, v, ix));
+		*vec_push(p->cx->arena, &p->waited) = (struct waited){d, name};
+		return true;
+	}
+	for (uint32_t i = 0; w.form != DIM_ATOM && i < w.nterms && tall < MAX_TALL; i++)
+		kept |= keep_elements(p, w.term[i], v, tall + 1);
+	return kept;
+}
+
+/* An integer that n gives and that an equation waits for is a variable from here on: what it is
+ * computed from may be gone when the other side of the equation is known. It is for that alone, as
+ * it is cut to what a length can be. */
+void keep_waited(struct printer *p, const struct node *n)
+{
+	const struct value *v = n->out[0];
+	uint32_t mark = p->once.len;
+	bool kept = false;
+
+	if (v->type.rank > 1 || dtypes[v->type.dtype].kind != KIND_INT || v->data ||
+	    held(p, v)->where == UNSEEN)
+		return;
+	for (uint32_t i = 0; i < 2 * p->waiting.len; i++) {
+		const struct check *c = p->waiting.at[i / 2];
+		kept |= keep_elements(p, i % 2 ? c->b : c->a, v, 0);
+	}
+	p->once.len = mark;
+	if (kept)
+		check_now(p);
+}
