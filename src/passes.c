@@ -58,7 +58,7 @@ struct pass {
 
 static void lower_all(struct ctx *cx, struct graph *g)
 {
-	struct graph *to = lower(cx, g, lowerings);
+	struct graph *to = lower(cx, g, lowerings, &emit_rules);
 
 	if (to)
 		*g = *to;

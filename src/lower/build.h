@@ -24,6 +24,21 @@ struct build;
  * is. */
 typedef bool instead_fn_t(struct build *b, struct node *n, struct value **out);
 
+/* What comes in the place of a node that is asked for; NULL: nothing does. rules.c */
+struct emit_rules {
+	struct value *(*known)(struct build *b, const struct onnx_op *op, struct value **in,
+			       uint32_t nin);
+	/* -fsimplify: of an operator of one result. *in becomes the inputs to take, in `room` if
+	 * they are others. */
+	struct value *(*simpler)(struct build *b, const struct onnx_op *op, struct value ***in,
+				 uint32_t nin, struct value **room);
+	struct value *(*reduced)(struct build *b, enum onnx_id op, struct value *v, const int *axes,
+				 int naxes, bool keepdims);
+	/* Makes the results of n, which the target has no kernel for; false: reported */
+	bool (*legalise)(struct build *b, struct node *n, struct value **out);
+};
+extern const struct emit_rules emit_rules;
+
 struct build {
 	struct ctx *cx;
 	int opset;
@@ -34,10 +49,11 @@ struct build {
 	struct span span;   /* place given to new nodes */
 	struct attr *attrs; /* attributes collected for the next node */
 	uint32_t nattrs, cattrs;
-	struct cse *cse;       /* NULL: nodes are inserted as they are asked for */
-	bool zero_sign_counts; /* of the next nodes: see struct node */
-	bool index_may_fail;   /* the same */
-	bool kernel_is_right;  /* the same */
+	struct cse *cse;                /* NULL: nodes are inserted as they are asked for */
+	const struct emit_rules *rules; /* NULL where cse is */
+	bool zero_sign_counts;          /* of the next nodes: see struct node */
+	bool index_may_fail;            /* the same */
+	bool kernel_is_right;           /* the same */
 	uint32_t sums;         /* depth of sums that are taken apart: see sum_by_algebra() */
 	instead_fn_t *instead; /* the legaliser asks it of each node; NULL: all are good */
 };
@@ -138,7 +154,8 @@ uint32_t node_hash(const struct node *n);
 struct build build_at(struct ctx *cx, struct block *k, struct node *after);
 /* Opens a graph that was lowered: nodes can be emitted into its blocks, or, where `instead` says
  * so, others in their place. What its nodes read is not counted: append_again() does it. */
-void build_reopen(struct build *b, struct ctx *cx, struct graph *g, instead_fn_t *instead);
+void build_reopen(struct build *b, struct ctx *cx, struct graph *g, const struct emit_rules *rules,
+		  instead_fn_t *instead);
 /* The ONNX value of the open graph that stands for v, which is no constant; NULL: none is left */
 struct value *lowered_value(const struct build *b, struct value *v);
 struct value *const_weight(struct build *b, const struct tensor *t); /* shared with no other */
@@ -180,6 +197,7 @@ struct value *const_int(struct build *b, int64_t v);                     /* int6
 struct value *const_of(struct build *b, enum dtype t, double v);         /* t[], exact or bug() */
 struct value *const_int_of(struct build *b, enum dtype t, int64_t v);
 struct value *const_tensor(struct build *b, const struct tensor *t);
+struct value *low_constant(struct build *b, struct value *v); /* low() of a typed constant */
 bool const_int_at(struct build *b, struct value *v, uint32_t i, int64_t *out);
 /* element i of an integer value; DIM_NONE: unknown */
 dim known_at(struct build *b, struct value *v, uint32_t i);
@@ -187,20 +205,9 @@ dim known_at(struct build *b, struct value *v, uint32_t i);
 /* build.c: what differs between opsets */
 bool has_op(struct build *b, enum onnx_id op); /* at this opset */
 bool reduces_bools(struct build *b);
-bool scatter_adds(struct build *b);
-bool may_reshape_to_zero(struct build *b);
 enum dtype wide_float(const struct build *b); /* the widest float that the target has */
 struct value *cast(struct build *b, struct value *v, enum dtype t); /* v itself if it has t */
 bool cast_folds(const struct value *v, enum dtype t);
-struct value *cast_once(struct build *b, struct value *v, enum dtype t);
-struct value *reshape(struct build *b, struct value *v, const dim *dims, uint32_t rank);
-/* a Reshape of v to its own shape: it moves no data, and no runtime merges what it parts */
-struct value *same_shape(struct build *b, struct value *v);
-struct value *reshape_to(struct build *b, struct value *v, struct value *shape, const dim *dims,
-			 uint32_t rank);
-/* v, a stacked result of a loop, with the lengths of t: without a step ONNX Runtime makes 0 of
- * those that are not constant */
-struct value *restacked(struct build *b, struct value *v, struct type t);
 struct value *unsqueeze(struct build *b, struct value *v, const int64_t *axes, uint32_t n);
 struct value *squeeze(struct build *b, struct value *v, const int64_t *axes, uint32_t n);
 struct value *scalar_of(struct build *b, struct value *v); /* int64[1] -> int64[] */
@@ -211,7 +218,6 @@ struct value *transpose(struct build *b, struct value *v, const int64_t *perm);
 struct value *const_shape(struct build *b, enum dtype t, struct value *shape, const dim *dims,
 			  uint32_t rank, int64_t v);
 struct value *const_zeros(struct build *b, enum dtype t, struct value *shape);
-struct value *expand(struct build *b, struct value *v, const dim *dims, uint32_t rank);
 struct value *slice(struct build *b, struct value *v, const int64_t *axes, uint32_t n,
 		    struct value *starts, struct value *stops, struct value *steps);
 struct value *slice_axis(struct build *b, struct value *v, int axis, struct value *start,
@@ -227,17 +233,46 @@ struct value *reduce(struct build *b, enum onnx_id op, struct value *v, const in
 /* The same by that operator, without a look at what v is made of */
 struct value *reduce_node(struct build *b, enum onnx_id op, struct value *v, const int *axes,
 			  int naxes, bool keepdims);
-struct value *scatter_each(struct build *b, struct value *v, struct value *at,
-			   struct value *updates);
-struct value *scatter_nd(struct build *b, struct value *v, struct value *at, struct value *updates,
-			 bool add);
 struct value *dft(struct build *b, struct value *x, struct value *length, int64_t axis,
 		  bool onesided);
 struct value *shape_of(struct build *b, struct value *v);                        /* int64[rank] */
 struct value *shape_slice(struct build *b, struct value *v, int begin, int end); /* its part */
 
+/* reshape.c, tile.c */
+/* v in these dims, which it has as many elements as; what was stretched may become a Tile */
+struct value *reshape(struct build *b, struct value *v, const dim *dims, uint32_t rank);
+/* The same if v is stretched and the result a Tile; NULL: it is not */
+struct value *reshape_as_tile(struct build *b, struct value *v, const dim *dims, uint32_t rank);
+/* a Reshape of v to its own shape: it moves no data, and no runtime merges what it parts */
+struct value *same_shape(struct build *b, struct value *v);
+struct value *reshape_to(struct build *b, struct value *v, struct value *shape, const dim *dims,
+			 uint32_t rank);
+bool may_reshape_to_zero(struct build *b);
+struct value *expand(struct build *b, struct value *v, const dim *dims, uint32_t rank);
+
+/* scatter.c */
+bool scatter_adds(struct build *b);
+struct value *scatter_each(struct build *b, struct value *v, struct value *at,
+			   struct value *updates);
+struct value *scatter_nd(struct build *b, struct value *v, struct value *at, struct value *updates,
+			 bool add);
+/* float64 to float16 is rounded once; else as cast() */
+struct value *cast_once(struct build *b, struct value *v, enum dtype t);
+
+/* blocks.c */
+/* v becomes the next result of the block that is open */
+void block_result(struct build *b, struct value *v, const dim *dims, bool param_ok);
+struct value *if_node(struct build *b, struct value *cond, struct block *yes, struct block *no,
+		      struct type t);
+struct node *loop_node(struct build *b, struct block *body, struct value **in, uint32_t nin,
+		       const struct type *types, uint32_t nout);
+
 /* control.c */
 lower_fn_t lower_loop, lower_if;
+void lower_lost(struct build *b, struct block *from); /* only to report its mistakes */
+/* v, a stacked result of a loop, with the lengths of t: without a step ONNX Runtime makes 0 of
+ * those that are not constant */
+struct value *restacked(struct build *b, struct value *v, struct type t);
 
 /* dims.c: dims at run time */
 struct value *dim_value(struct build *b, dim d);                         /* int64[] */
@@ -276,8 +311,9 @@ struct value **drop_leading_axes(const struct onnx_op *op, struct value **in, ui
 struct value **drop_leading_axes_of_expand(struct build *b, struct value **in, struct value **to);
 uint64_t common_given_axes(struct build *b, const struct onnx_op *op, struct value **in,
 			   uint32_t nin, struct value **to);
-/* what an Unsqueeze gave axes of length 1 to; NULL: v is no result of one */
-struct value *without_ones(struct build *b, const struct value *v);
+/* a reduction over all axes that does without those that an Unsqueeze gave, or a Squeeze takes */
+struct value *reduced_without_ones(struct build *b, enum onnx_id op, struct value *v, int naxes,
+				   bool keepdims);
 struct value *triangle(struct build *b, struct value **in);
 struct value *triangle_of_dtype(struct build *b, const struct value *v, enum dtype t);
 /* fold.c: NULL: not known */
@@ -342,19 +378,9 @@ const bool *drop_needless_checks(struct ctx *cx, struct block *k, bool sizes);
 /* select.c */
 struct value *where(struct build *b, struct value *c, struct value *x, struct value *y);
 bool may_be_minus_zero(struct build *b, const struct value *v);
-/* tile.c: v, the result of an Expand, reshaped in fewer nodes; NULL: there is no such way
- */
-struct value *reshape_as_tile(struct build *b, struct value *v, const dim *dims, uint32_t rank);
 /* lower.c: an op on ONNX values, as if the user had written it */
 bool lower_as(struct build *b, const struct op *op, struct cv *props, struct value **in,
 	      uint32_t nin, struct value **out, uint32_t nout);
-/* control.c */
-void lower_lost(struct build *b, struct block *from); /* only to report its mistakes */
-void block_result(struct build *b, struct value *v, const dim *dims, bool param_ok);
-struct value *if_node(struct build *b, struct value *cond, struct block *yes, struct block *no,
-		      struct type t);
-struct node *loop_node(struct build *b, struct block *body, struct value **in, uint32_t nin,
-		       const struct type *types, uint32_t nout);
 
 static inline struct type type_of(enum dtype t, uint32_t rank, dim *dims)
 {

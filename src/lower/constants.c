@@ -4,6 +4,8 @@
  */
 #include <string.h>
 
+#include <inttypes.h>
+
 #include "lower/internal.h"
 
 struct value *const_tensor(struct build *b, const struct tensor *t)
@@ -67,4 +69,35 @@ dim known_at(struct build *b, struct value *v, uint32_t i)
 	if (v->data && is_int((enum dtype)v->type.dtype) && const_int_at(b, v, i, &k))
 		return dim_const(b->cx, k);
 	return DIM_NONE;
+}
+
+struct value *const_reshaped(struct build *b, struct value *v, const int64_t *shape, uint32_t rank)
+{
+	struct tensor *t = tensor_new(b->cx, (enum dtype)v->type.dtype, (int)rank, shape);
+
+	if (t->count != v->data->count)
+		bug("a constant of %" PRIu64 " elements is to have %" PRIu64, v->data->count,
+		    t->count);
+	t->data = v->data->data;
+	t->splat = v->data->splat;
+	return const_tensor(b, t);
+}
+
+bool const_dims(struct ctx *cx, const dim *dims, uint32_t rank, int64_t *out)
+{
+	for (uint32_t i = 0; i < rank; i++)
+		if (!dim_is_const(cx, dims[i], &out[i]))
+			return false;
+	return true;
+}
+
+struct value *low_constant(struct build *b, struct value *v)
+{
+	bool own = v->name && v->data->name && !b->cse->shared->expanding;
+
+	if (!v->lowered && !defining_block(b, v)) {
+		v->lowered = own ? const_weight(b, v->data) : const_tensor(b, v->data);
+		name_value(b, v->lowered, v->name);
+	}
+	return v->lowered ? v->lowered : v;
 }

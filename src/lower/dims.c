@@ -94,7 +94,7 @@ static struct value *source_of_atom(struct build *b, const struct dim_view *v)
 
 	if (v->kind == SOURCE_NONE || !s)
 		return NULL;
-	s = s->data ? low(b, s) : lowered_value(b, s);
+	s = s->data ? low_constant(b, s) : lowered_value(b, s);
 	return s && visible(b, s) ? s : NULL;
 }
 

@@ -1,9 +1,9 @@
 /*
  * emit_node.c: an ONNX node, or what may come in its place. In: an operator's name, ONNX values,
- * attributes set by attr_*(). Out: typed ONNX values in b->block. What is known, or is a cheaper
- * node, comes in the place of the node (fold.c, algebra.c); one that was made before is not made
- * again (scopes.c); one that the target cannot run goes through the legaliser (missing_kernels.c).
- * Must hold: inputs are ONNX values that are visible() in b->block.
+ * attributes set by attr_*(). Out: typed ONNX values in b->block. The rules of b (rules.c) say what
+ * is known, or is a cheaper node; a node that was made before is not made again (scopes.c); one
+ * that the target cannot run goes through the legaliser. Must hold: inputs are ONNX values that are
+ * visible() in b->block.
  */
 #include <string.h>
 
@@ -52,33 +52,6 @@ static bool schema_takes(const struct node *n)
 	return true;
 }
 
-static void emit_op(struct build *b, const struct onnx_op *op, const struct node *like,
-		    struct value **in, uint32_t nin, struct value **out, uint32_t nout);
-
-/* Such axes are given to the result instead: what reads it may need none. */
-static bool emit_padded(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin,
-			struct value **out)
-{
-	struct value *bare[3];
-	int64_t axes[MAX_RANK];
-	uint32_t n = 0;
-	uint64_t given = common_given_axes(b, op, in, nin, bare);
-
-	if (!given)
-		return false;
-	emit_op(b, op, NULL, bare, nin, out, 1);
-	for (uint32_t i = 0; given >> i; i++)
-		if (given >> i & 1)
-			axes[n++] = i;
-	out[0] = unsqueeze(b, out[0], axes, n);
-	return true;
-}
-
-static bool is_unsqueeze(const struct onnx_op *op, struct value **in, uint32_t nin)
-{
-	return nin == 2 && op->id == ONNX_Unsqueeze && in[1]->data;
-}
-
 /* The node that is asked for, and no other */
 static void insert_op(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin,
 		      struct value **out, uint32_t nout)
@@ -103,27 +76,9 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 		return;
 	}
 	if (!raw) {
-		struct value *known = fold(b, op, in, nin);
-		known = known ? known : by_algebra(b, op, in, nin);
-		known = known ? known : reversed_later(b, op, in, nin);
-		if (known) {
-			out[0] = known;
-			return;
-		}
-	}
-	if (!raw && flag_is_on(b->cx, FLAG_SIMPLIFY)) {
-		struct value *known = NULL;
-		if (nout == 1 && emit_padded(b, op, in, nin, out))
-			return;
-		in = drop_leading_axes(op, in, nin, shorter);
-		if (nin == 2 && op->id == ONNX_Expand)
-			in = drop_leading_axes_of_expand(b, in, shorter);
-		known = op->id == ONNX_GreaterOrEqual ? triangle(b, in) : NULL;
-		if (known) {
-			out[0] = known;
-			return;
-		}
-		known = is_unsqueeze(op, in, nin) ? as_column(b, in[0], in[1]->data) : NULL;
+		struct value *known = b->rules->known(b, op, in, nin);
+		if (!known && nout == 1 && flag_is_on(b->cx, FLAG_SIMPLIFY))
+			known = b->rules->simpler(b, op, &in, nin, shorter);
 		if (known) {
 			out[0] = known;
 			return;
@@ -160,7 +115,7 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 	n->zero_sign_counts = b->zero_sign_counts;
 	n->index_may_fail = b->index_may_fail;
 	bool runs = op->domain[0] || (taken && node_has_kernel(b->cx, n));
-	if (!runs && !legalise(b, n, out)) {
+	if (!runs && !b->rules->legalise(b, n, out)) {
 		poison_results(b, n, out, nout);
 		return;
 	}

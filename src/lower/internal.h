@@ -14,6 +14,15 @@ struct attr *attr_add(struct build *b, const char *name,
 		      enum attr_kind kind); /* of the next node */
 struct node *raw_node(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin,
 		      uint32_t nout);
+/* constants.c */
+/* The data of the constant v with other dims */
+struct value *const_reshaped(struct build *b, struct value *v, const int64_t *shape, uint32_t rank);
+bool const_dims(struct ctx *cx, const dim *dims, uint32_t rank,
+		int64_t *out); /* are all numbers? */
+/* reshape.c: what reshape() tries before, and after, it looks whether the result is a Tile */
+struct value *reshape_if_simple(struct build *b, struct value *v, const dim *dims,
+				uint32_t rank); /* NULL: it is not */
+struct value *reshape_node(struct build *b, struct value *v, const dim *dims, uint32_t rank);
 /* scopes.c */
 void set_defining_block(struct build *b, const struct value *v); /* v is in b->block */
 /* A node equal to `key`, whose node_hash() is given, in this block or one around it; NULL: none */

@@ -43,12 +43,8 @@ struct value *low(struct build *b, struct value *v)
 		return v->lowered;
 	if (defining_block(b, v))
 		return v;
-	if (v->data) {
-		bool own = v->name && v->data->name && !b->cse->shared->expanding;
-		v->lowered = own ? const_weight(b, v->data) : const_tensor(b, v->data);
-		name_value(b, v->lowered, v->name);
-		return v->lowered;
-	}
+	if (v->data)
+		return low_constant(b, v);
 	if (v->known && v->type.rank <= 1) {
 		struct value *r = v->type.rank ? dims_vector(b, v->known->at, v->known->n)
 					       : dim_value(b, v->known->at[0]);
@@ -715,13 +711,15 @@ static void take_outputs(struct build *b, struct graph *g)
 	}
 }
 
-struct graph *lower(struct ctx *cx, struct graph *g, const struct lowering *of_op)
+struct graph *lower(struct ctx *cx, struct graph *g, const struct lowering *of_op,
+		    const struct emit_rules *rules)
 {
 	struct build b = build_at(cx, NULL, NULL);
 	struct graph *to = new (cx->arena, struct graph);
 	uint32_t before = cx->errors;
 	bool wrong = cx->errors > cx->refused; /* there are mistakes, not only refused ops */
 
+	b.rules = rules;
 	to->name = g->name;
 	to->block = block_new(&b);
 	scope_open(&b, to->block);

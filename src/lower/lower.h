@@ -9,6 +9,7 @@
 
 struct build;
 struct batched;
+struct emit_rules;
 
 /* Emits ONNX nodes for a typed PyTensor node, and says with lowered() which values hold the node's
  * results; false: reported. */
@@ -22,6 +23,7 @@ extern const struct lowering {
 } lowerings[OP_COUNT];
 
 /* NULL: there were errors */
-struct graph *lower(struct ctx *cx, struct graph *g, const struct lowering *of_op);
+struct graph *lower(struct ctx *cx, struct graph *g, const struct lowering *of_op,
+		    const struct emit_rules *rules);
 
 #endif

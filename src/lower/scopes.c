@@ -345,9 +345,11 @@ static void adopt_all(struct build *b, struct block *k)
 	b->block = outer;
 }
 
-void build_reopen(struct build *b, struct ctx *cx, struct graph *g, instead_fn_t *instead)
+void build_reopen(struct build *b, struct ctx *cx, struct graph *g, const struct emit_rules *rules,
+		  instead_fn_t *instead)
 {
 	*b = build_at(cx, NULL, NULL);
+	b->rules = rules;
 	b->instead = instead;
 	scope_open(b, g->block);
 	b->cse->shared = new (cx->arena, struct shared);

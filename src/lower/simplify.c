@@ -101,13 +101,6 @@ static struct value *behind_axes(struct build *b, const struct value *v, uint64_
 	return n->in[0];
 }
 
-struct value *without_ones(struct build *b, const struct value *v)
-{
-	uint64_t axes;
-
-	return behind_axes(b, v, &axes);
-}
-
 /* v without those axes, which have length 1 */
 static struct value *drop_axes(struct build *b, struct value *v, uint64_t axes)
 {
@@ -260,4 +253,26 @@ struct value *triangle_of_dtype(struct build *b, const struct value *v, enum dty
 	struct value *r = const_shape(b, t, ones->in[0], v->type.dims, 2, 1);
 	attr_int(b, "upper", n->attrs[0].u.i);
 	return with_dims(emit_(b, ONNX_Trilu, r, n->nin > 1 ? n->in[1] : NULL), v->type.dims);
+}
+
+/* Have x and y as many elements? */
+static bool has_as_many(struct ctx *cx, const struct value *x, const struct value *y)
+{
+	return dims_same_product(cx, x->type.dims, x->type.rank, y->type.dims, y->type.rank);
+}
+
+struct value *reduced_without_ones(struct build *b, enum onnx_id op, struct value *v, int naxes,
+				   bool keepdims)
+{
+	uint64_t axes;
+	int all[MAX_RANK];
+	struct value *bare = v->def ? behind_axes(b, v, &axes) : NULL;
+
+	if (is_onnx(v->def, ONNX_Squeeze) && has_as_many(b->cx, v->def->in[0], v))
+		bare = v->def->in[0];
+	if (!bare || !bare->type.rank || naxes != v->type.rank || keepdims)
+		return NULL;
+	for (int i = 0; i < bare->type.rank; i++)
+		all[i] = i;
+	return reduce(b, op, bare, all, bare->type.rank, false);
 }

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "lower/build.h"
+#include "lower/internal.h"
 
 #define MAX_ROWS 1024 /* of a Gather: its indices are in the model */
 
@@ -192,4 +192,12 @@ struct value *reshape_as_tile(struct build *b, struct value *v, const dim *dims,
 	if (!dim_is(b->cx, times[r->type.rank], 1))
 		r = unsqueeze(b, r, &(int64_t){r->type.rank}, 1);
 	return reshape(b, tile(b, r, times), dims, rank);
+}
+
+struct value *reshape(struct build *b, struct value *v, const dim *dims, uint32_t rank)
+{
+	struct value *r = reshape_if_simple(b, v, dims, rank);
+
+	r = r ? r : reshape_as_tile(b, v, dims, rank);
+	return r ? r : reshape_node(b, v, dims, rank);
 }

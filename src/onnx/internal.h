@@ -76,7 +76,6 @@ bool resolve_new_axis(struct infer *f, int64_t axis, uint32_t rank, bool *seen, 
 bool check_distinct_axes(struct infer *f, const struct attr *a, uint32_t rank); /* a may be NULL */
 /* Can dim x of a be equal to dim y of b? For a raw node they are so from now on. */
 bool check_dims_match(struct infer *f, struct type a, struct type b, dim x, dim y);
-enum dtype dtype_of_onnx(int64_t data_type); /* DT_NONE: one that the language lacks */
 struct diag *infer_error(struct infer *f, enum diag_code code, const char *fmt, ...) PRINTF(3, 4);
 
 #endif

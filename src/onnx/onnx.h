@@ -147,5 +147,6 @@ enum onnx_lengths {
 	ONNX_REDUCED_LENGTHS
 };
 enum onnx_lengths onnx_lengths(const struct onnx_op *op);
+enum dtype dtype_of_onnx(int64_t data_type); /* DT_NONE: one that the language lacks */
 
 #endif

@@ -102,7 +102,7 @@ bool replace_wrong_nodes(struct ctx *cx, struct graph *g)
 
 	if (!any_wrong(&b, g->block))
 		return false;
-	build_reopen(&b, cx, g, ort_instead);
+	build_reopen(&b, cx, g, &emit_rules, ort_instead);
 	rebuild_block(&b, g->block);
 	if (cx->errors)
 		stop(cx);

@@ -587,7 +587,7 @@ void loop_move(struct ctx *cx, struct graph *g)
 	struct loop_pass m = {.cx = cx};
 	struct loop_scope top = {.block = g->block};
 
-	build_reopen(&m.b, cx, g, NULL);
+	build_reopen(&m.b, cx, g, &emit_rules, NULL);
 	top.scope = m.b.cse;
 	mark_results(&m, g->block);
 	for (uint32_t i = 0; i < g->kept.len; i++)

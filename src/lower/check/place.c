@@ -549,7 +549,7 @@ bool place_checks(struct ctx *cx, struct graph *g, instead_fn_t *instead)
 	g->kept.len = 0;
 	if (!g->checked || !has_checks(g->block))
 		return false;
-	build_reopen(&b, cx, g, instead);
+	build_reopen(&b, cx, g, &emit_rules, instead);
 	b.cse->shared->raw_dims = true;
 	p.order = new_array(cx->scratch, uint32_t, p.nvalues);
 	p.instead = new_array(cx->scratch, struct value *, p.nvalues);
