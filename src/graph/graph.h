@@ -63,12 +63,14 @@ struct node {
 	bool lenient : 1;    /* raw, not of the user: the legaliser decides about dtypes */
 	bool by_hand : 1;    /* raw, of the user, with 'optimise' in the header or without it */
 	bool as_written : 1; /* by_hand without 'optimise': it stays as it is; see operator_of() */
-	bool zero_sign_counts : 1; /* ONNX level, of Where and Add: -0 must come out as -0 */
-	bool index_may_fail : 1;   /* ONNX level, of Gather: an index out of range fails the run */
-	bool small_ints : 1;       /* ONNX level: its integers are sizes or the like, below 2^31 */
-	bool kernel_is_right : 1; /* ONNX level: what its kernel gets wrong cannot occur here, or is
-				     mended around it */
-	bool typed : 1;           /* PyTensor level: by node_new() */
+	/* ONNX level. The first two are duties: who makes a node again on other inputs, or lets one
+	 * stand for another, hands them on (emit_like(), serve_also()). */
+	bool zero_sign_counts : 1; /* of Where and Add: -0 must come out as -0 */
+	bool index_may_fail : 1;   /* of Gather: an index out of range fails the run */
+	bool small_ints : 1;       /* its integers are sizes or the like, below 2^31 */
+	bool kernel_is_right : 1;  /* what its kernel gets wrong cannot occur here, or is
+				      mended around it */
+	bool typed : 1;            /* PyTensor level: by node_new() */
 	union {
 		struct cv *props;   /* PyTensor level: in the order of the op's signature */
 		struct attr *attrs; /* ONNX level and raw nodes: nattrs of them */

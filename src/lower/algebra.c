@@ -561,10 +561,9 @@ static struct value *picked_from_made(struct build *b, const struct onnx_op *op,
 		r = n > 1 ? find_made(b, op->id, x, y) : NULL;
 	}
 	while (r && n) {
-		struct node like = *way[--n];
-		struct value *of[2] = {r, like.nin > 1 ? like.in[1] : NULL};
-		like.lenient = true;
-		emit_like(b, &like, of, &r);
+		const struct node *like = way[--n];
+		struct value *of[2] = {r, like->nin > 1 ? like->in[1] : NULL};
+		emit_like(b, like, of, &r);
 	}
 	return r;
 }

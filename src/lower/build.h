@@ -187,8 +187,9 @@ void emit_n(struct build *b, enum onnx_id op, struct value **in, uint32_t nin, s
 #define emit_(b, op, ...)                                                                          \
 	emit(b, op, (struct value *[]){__VA_ARGS__},                                               \
 	     sizeof((struct value *[]){__VA_ARGS__}) / sizeof(struct value *))
-/* A node as `like` is, on other inputs. If `like` is a raw node of the user's, it is emitted as it
- * stands: only one that is not as_written may be folded. */
+/* A node as `like` is, on other inputs, which keeps what `like` must keep (see struct node). If
+ * `like` is a raw node of the user's, it is emitted as it stands: only one that is not as_written
+ * may be folded. */
 void emit_like(struct build *b, const struct node *like, struct value **in, struct value **out);
 
 /* constants.c */

@@ -84,7 +84,14 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 			return;
 		}
 	}
-	struct node key = {.onnx = op, .in = in, .attrs = b->attrs, .as_written = raw};
+	struct node key = {.onnx = op,
+			   .in = in,
+			   .attrs = b->attrs,
+			   .as_written = raw,
+			   .zero_sign_counts = b->zero_sign_counts,
+			   .index_may_fail = b->index_may_fail,
+			   .small_ints = b->cse->shared->small_ints,
+			   .kernel_is_right = b->kernel_is_right};
 	bool pure = flag_is_on(b->cx, FLAG_CSE) && onnx_is_pure(op);
 	uint32_t hash = 0;
 
@@ -97,8 +104,7 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 		hash = node_hash(&key);
 		struct node *found = cse_find(b, &key, hash);
 		if (found) {
-			found->zero_sign_counts |= b->zero_sign_counts;
-			found->index_may_fail |= b->index_may_fail;
+			serve_also(found, &key);
 			memcpy(out, found->out, nout * sizeof(*out));
 			b->nattrs = 0;
 			return;
@@ -111,9 +117,9 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 		return;
 	}
 	n->as_written = raw;
-	n->small_ints = b->cse->shared->small_ints;
-	n->zero_sign_counts = b->zero_sign_counts;
-	n->index_may_fail = b->index_may_fail;
+	n->small_ints = key.small_ints;
+	n->zero_sign_counts = key.zero_sign_counts;
+	n->index_may_fail = key.index_may_fail;
 	bool runs = op->domain[0] || (taken && node_has_kernel(b->cx, n));
 	if (!runs && !b->rules->legalise(b, n, out)) {
 		poison_results(b, n, out, nout);
@@ -187,7 +193,12 @@ void emit_like(struct build *b, const struct node *like, struct value **in, stru
 			perm[i] = in[0]->type.rank - 1 - i;
 		attr_ints(b, "perm", perm, in[0]->type.rank);
 	}
+	bool sign = b->zero_sign_counts, index = b->index_may_fail;
+	b->zero_sign_counts |= like->zero_sign_counts;
+	b->index_may_fail |= like->index_may_fail;
 	emit_op(b, like->onnx, like, in, like->nin, out, like->nout);
+	b->zero_sign_counts = sign;
+	b->index_may_fail = index;
 }
 
 struct value *emit(struct build *b, enum onnx_id op, struct value **in, uint32_t nin)

@@ -127,11 +127,19 @@ static bool gives_result(const struct block *k, const struct node *n)
 	return false;
 }
 
+void serve_also(struct node *n, const struct node *gone)
+{
+	n->zero_sign_counts |= gone->zero_sign_counts;
+	n->index_may_fail |= gone->index_may_fail;
+	n->small_ints &= gone->small_ints;
+	n->kernel_is_right &= gone->kernel_is_right;
+}
+
 void append_again(struct build *b, struct node *n)
 {
 	bool pure = flag_is_on(b->cx, FLAG_CSE) && onnx_is_pure(n->onnx);
 	uint32_t hash = pure ? node_hash(n) : 0;
-	const struct node *found = pure ? cse_find(b, n, hash) : NULL;
+	struct node *found = pure ? cse_find(b, n, hash) : NULL;
 
 	if (!found || gives_result(b->block, n)) {
 		append(b, n);
@@ -144,6 +152,7 @@ void append_again(struct build *b, struct node *n)
 		if (!found->out[i]->name)
 			found->out[i]->name = n->out[i]->name;
 	}
+	serve_also(found, n);
 	n->dead = true;
 }
 

@@ -117,14 +117,9 @@ static struct value *typed(struct batch *at, struct value *v, const struct type 
 
 static struct value *emit_again(struct batch *at, const struct node *n, struct value **in)
 {
-	struct node like = *n;
 	struct value *out = NULL;
 
-	like.lenient = true;
-	at->b->zero_sign_counts = n->zero_sign_counts;
-	at->b->index_may_fail = n->index_may_fail;
-	emit_like(at->b, &like, in, &out);
-	at->b->zero_sign_counts = at->b->index_may_fail = false;
+	emit_like(at->b, n, in, &out);
 	return out;
 }
 

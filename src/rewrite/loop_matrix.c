@@ -119,7 +119,6 @@ static bool compute_at(struct linear *l, struct node *n, bool homogeneous)
 	struct node like = *n;
 	struct value *out = NULL;
 	like.in = now;
-	like.lenient = true;
 	if (rows) {
 		struct batch at = {b, l->f->trips, all, true};
 		out = batch_node(&at, &like);

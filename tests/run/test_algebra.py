@@ -424,3 +424,15 @@ def test_picked_from_a_difference(name, math):
             d, r = ptg.run(model, x, y, z)
             np.testing.assert_array_equal(r, want)
             np.testing.assert_array_equal(d, x - y)
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O1"])
+def test_an_index_out_of_range_still_fails(level):
+    """What is picked from a difference that is there keeps the duty to fail: a Slice would be shorter in silence."""
+    body = "  d = x - y\n  i = ARange(0, k, 1)\n  r = ExpandDims{axis=0}(x[i]) - ExpandDims{axis=0}(y[i])\n"
+    text = "ptg 1\ngraph g(x: float64[n], y: float64[n], k: int64[]) -> (d, r) {\n" + body + "}\n"
+    model = ptg.compile(text, options=(level,))
+    x, y = np.arange(4.0), np.array([2.0, 0.5, -1, 7])
+    np.testing.assert_array_equal(ptg.run(model, x, y, np.array(3))[1], (x - y)[None, :3])
+    with pytest.raises(Exception, match="out of data bounds"):
+        ptg.run(model, x[:2], y[:2], np.array(4))

@@ -156,3 +156,19 @@ def test_off():
     assert nodes == 1
     got = ptg.run(count(params, body, "-fno-check-dims")[1], [-0.0], [1.0], [True])
     compare(got, np.array([-0.0]), "with signed zeros")
+
+
+@pytest.mark.parametrize("option", ["-fhoist", "-fno-hoist"])
+def test_a_shared_choice(option):
+    """A Where by hand that leaves a loop and stands for a Switch, too, keeps -0 for that."""
+    body = """
+  a = loop (i in 0:steps, s: float64[n, 4] = y) -> (s) {
+    w = onnx.Where(onnx.Not(c), x, y)
+    next s = s * w + 1.0
+  }
+  b = 1.0 / Switch(onnx.Not(c), x, y)"""
+    text = f"ptg 1 optimise\ngraph g(c: bool[n, 1], x: float64[n, 1], y: float64[n, 4], steps: int64[]) -> (a, b) {{{body}\n}}\n"
+    model = ptg.compile(text, math="exact", options=(option,))
+    zeros = -np.zeros((2, 4))
+    b = ptg.run(model, np.array([[True], [False]]), zeros[:, :1], zeros, np.array(1))[1]
+    np.testing.assert_array_equal(b, np.full((2, 4), -np.inf))
