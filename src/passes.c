@@ -211,12 +211,23 @@ void list_passes(struct strbuf *out)
 	}
 }
 
-static bool is_printed(const struct ctx *cx, const char *name)
+/* Is that pass, or "all", among those of --print-after? */
+static bool is_named(const struct ctx *cx, const char *name)
 {
 	for (const char *const *p = cx->opt.print_after; p && *p; p++)
-		if (!strcmp(*p, name) || !strcmp(*p, "all"))
+		if (!strcmp(*p, name))
 			return true;
 	return false;
+}
+
+static void say_not_run(struct ctx *cx, const char *pass)
+{
+	struct strbuf s = {.arena = cx->arena};
+
+	if (!cx->trace || !is_named(cx, pass))
+		return;
+	sb_printf(&s, "# --- %s did not run ---\n", pass);
+	cx->trace(s.s, s.len);
 }
 
 /* Prints g for --print-after; as little as "no change" if the text is *last. NULL: no pass ran. */
@@ -225,7 +236,7 @@ static void print_after(struct ctx *cx, const struct graph *g, const char *pass,
 {
 	struct strbuf head = {.arena = cx->arena}, text = {.arena = cx->arena};
 
-	if (!cx->trace || !is_printed(cx, pass ? pass : "all"))
+	if (!cx->trace || !(is_named(cx, "all") || (pass && is_named(cx, pass))))
 		return;
 	dump_graph(cx, g, &text);
 	bool same = last->s && last->len == text.len && !memcmp(last->s, text.s, text.len);
@@ -284,7 +295,10 @@ bool run_passes(struct ctx *cx, struct graph *g)
 		const struct pass *p = &passes[i];
 		if (!i || p->when != p[-1].when)
 			go = holds(cx, g, p->when, changed);
-		changed = go && runs(cx, p) && run_pass(cx, g, p, &last);
+		bool now = go && runs(cx, p);
+		changed = now && run_pass(cx, g, p, &last);
+		if (!now)
+			say_not_run(cx, p->name);
 		if (cx->errors && (p->level == ONNX || (runs(cx, p) && p->how & STOPS)))
 			return false;
 	}

@@ -16,8 +16,8 @@ bool known_integers(struct printer *p, const struct value *v)
 	return true;
 }
 
-/* What an equation says of an element is no text of it where there is the element itself: the check
- * of the equation would compare it with itself. */
+/* An element that is there is read, even if an equation says what it must be: the check of that
+ * equation would otherwise compare a length with itself. */
 const char *element(struct printer *p, const struct value *v, int64_t i)
 {
 	const struct known *k = known_of(p->cx, (struct value *)v);
@@ -34,7 +34,8 @@ const char *element(struct printer *p, const struct value *v, int64_t i)
 	return at(p, v, ix);
 }
 
-static bool is_element_of(struct printer *p, dim d, const struct value *v)
+/* Is d an element of v that has no text yet? */
+static bool is_new_element_of(struct printer *p, dim d, const struct value *v)
 {
 	struct dim_view w = dim_view_raw(p->cx, d);
 
@@ -48,7 +49,7 @@ static bool keep_elements(struct printer *p, dim d, const struct value *v, int t
 	struct dim_view w = dim_view_raw(p->cx, d);
 	bool kept = false;
 
-	if (is_element_of(p, d, v)) {
+	if (is_new_element_of(p, d, v)) {
 		const char *ix[1] = {textf(p, "%u", w.at)}, *name = fresh(p, "n");
 		line(p, "const int64_t %s = ptgc_near_length(%s);", name, at(p, v, ix));
 		*vec_push(p->cx->arena, &p->waited) = (struct waited){d, name};

@@ -132,7 +132,7 @@ static bool lengths_are_known(struct printer *p, const struct row_loop *r)
 	return true;
 }
 
-/* The nodes of which find_rows() found that a loop over rows begins with the first */
+/* A loop over rows, as find_rows() found it; its first node comes next in the block. */
 static void print_rows(struct printer *p, struct row_loop *r)
 {
 	const char *count = dim_text(p, r->count, false, NULL);

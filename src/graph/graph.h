@@ -20,17 +20,18 @@ struct known {
 };
 
 /*
- * Graphs. Both levels use the same structs: a node is an op of PyTensor (node->onnx is
- * NULL) or of ONNX.
- * Every value belongs to one block and is defined before it is used (blocks nest; an inner block
- * may use values of outer ones).
+ * Graphs. Both levels use the same structs: a node is an op of PyTensor or of ONNX. Raw nodes,
+ * which a text writes as onnx.X(...), are ONNX operators at the PyTensor level. Every value belongs
+ * to one block and is defined before it is used (blocks nest; an inner block may use values of
+ * outer ones).
  */
 #define MAX_VALUES (UINT32_C(1) << 30)
 struct value {
 	/* both levels */
 	struct type type;          /* of no dtype: it failed, and what reads it stays silent */
 	struct sym *name;          /* the user's name; NULL: unnamed */
-	struct node *def;          /* whose result it is; NULL: a parameter or a constant */
+	struct node *def;          /* whose result it is; NULL: a parameter or a constant. A raw
+				      onnx.Constant has both this and `data`. */
 	const struct tensor *data; /* of a constant or a weight: see is_constant(); else NULL */
 	struct known *known;       /* the elements, as dims; NULL: not known. See known_of() */
 	/* what stands for it, see resolve() */
@@ -70,13 +71,14 @@ struct node {
 	bool small_ints : 1;       /* its integers are sizes or the like, below 2^31 */
 	bool kernel_is_right : 1;  /* what its kernel gets wrong cannot occur here, or is
 				      mended around it */
-	bool typed : 1;            /* PyTensor level: by node_new() */
+	bool typed : 1;            /* made by node_new(): drop_typed() takes its memory */
 	union {
 		struct cv *props;   /* PyTensor level: in the order of the op's signature */
 		struct attr *attrs; /* ONNX level and raw nodes: nattrs of them */
 	};
 	union {
-		struct block **blocks; /* PyTensor level: of op_loop 1, of op_if 2 */
+		struct block **blocks; /* PyTensor level: of op_loop 1, of op_if 2, of Blockwise
+					  1 or none; NULL ends them */
 		const char *label; /* ONNX level: its name in the model; NULL: that of a result */
 	};
 	struct span span;
@@ -107,8 +109,8 @@ struct block {
 	vec(struct value *) results;
 	vec(struct check) checks;
 	struct node *first, *last;
-	uint32_t nnodes;
-	uint32_t depth;
+	uint32_t nnodes; /* from first to last */
+	uint32_t depth;  /* 0: the graph's own */
 };
 struct state {
 	struct value *param, *init, *next; /* next NULL: never updated */
@@ -122,7 +124,7 @@ struct replaced { /* a node of the user's that others took the place of */
 struct graph {
 	struct sym *name;
 	struct block *block;
-	/* up to here nodes only work out dims of the parameters; NULL: none */
+	/* PyTensor level: up to here nodes only work out dims of the parameters; NULL: none */
 	struct node *prologue;
 	vec(struct state) states;
 	vec(struct replaced) replaced;
@@ -135,7 +137,8 @@ struct graph {
 	uint64_t ops[MAX_OPS / 64];
 	bool has_complex;
 	/* ONNX level, by drop_unread(): the operators of the nodes, as bits, and whether a node
-	 * reads a constant that is one number throughout. A pass that looks for others can go. */
+	 * reads a constant of which one element is stored. A pass that looks for an operator that
+	 * is not among them need not run. */
 	uint64_t operators[MAX_OPERATORS / 64];
 	bool has_splats;
 };

@@ -42,7 +42,7 @@ struct value *if_node(struct build *b, struct value *cond, struct block *yes, st
 }
 
 /* Loop: trip count, condition, first values; `types` of the carried values, then of stacked ones.
- * Both may be NULL: then they are given as the largest count and as true, as some readers of ONNX
+ * A count or condition of NULL is given as the largest count or as true, as some readers of ONNX
  * take an input that is left out for 0 or false. */
 struct node *loop_node(struct build *b, struct block *body, struct value **in, uint32_t nin,
 		       const struct type *types, uint32_t nout)

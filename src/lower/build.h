@@ -1,7 +1,7 @@
 /*
  * build.h: what lowerings, checks and defences make ONNX nodes with, by file, and the state of one
- * lowering. build.c alone knows what differs between opsets. The lowerings of single ops (lower_x)
- * are declared in lower/ops/lowerings.h.
+ * lowering. build.c, reshape.c and scatter.c alone know what differs between opsets. The lowerings
+ *of single ops (lower_x) are declared in lower/ops/lowerings.h.
  *
  * A lowering reads a typed node n of PyTensor's ops, takes the ONNX values of its inputs by low(),
  * emits ONNX nodes, and says by lowered() which values hold the results:
@@ -24,10 +24,12 @@ struct build;
  * is. */
 typedef bool instead_fn_t(struct build *b, struct node *n, struct value **out);
 
-/* What comes in the place of a node that is asked for; NULL: nothing does. rules.c */
+/* What comes in the place of a node that is asked for; NULL: nothing does. A function that gives a
+ * value has used up the attributes of the node (b->nattrs). rules.c */
 struct emit_rules {
-	struct value *(*known)(struct build *b, const struct onnx_op *op, struct value **in,
-			       uint32_t nin);
+	/* a value that is there, or that cheaper nodes give */
+	struct value *(*shortcut)(struct build *b, const struct onnx_op *op, struct value **in,
+				  uint32_t nin);
 	/* -fsimplify: of an operator of one result. *in becomes the inputs to take, in `room` if
 	 * they are others. */
 	struct value *(*simpler)(struct build *b, const struct onnx_op *op, struct value ***in,
@@ -55,7 +57,7 @@ struct build {
 	bool index_may_fail;            /* the same */
 	bool kernel_is_right;           /* the same */
 	uint32_t sums;         /* depth of sums that are taken apart: see sum_by_algebra() */
-	instead_fn_t *instead; /* the legaliser asks it of each node; NULL: all are good */
+	instead_fn_t *instead; /* is asked of each node that runs; NULL: all are good */
 };
 
 /* One scope a block: nodes that can be used again (common subexpressions), and axes by their

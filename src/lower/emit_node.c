@@ -1,15 +1,15 @@
 /*
  * emit_node.c: an ONNX node, or what may come in its place. In: an operator's name, ONNX values,
- * attributes set by attr_*(). Out: typed ONNX values in b->block. The rules of b (rules.c) say what
- * is known, or is a cheaper node; a node that was made before is not made again (scopes.c); one
- * that the target cannot run goes through the legaliser. Must hold: inputs are ONNX values that are
- * visible() in b->block.
+ * attributes set by attr_*(). Out: ONNX values with types, in b->block. The rules of b (rules.c)
+ * say what is known, or is a cheaper node; a node that was made before is not made again
+ * (scopes.c); one that the target cannot run goes through the legaliser. Must hold: inputs are ONNX
+ * values that are visible() in b->block.
  */
 #include <string.h>
 
 #include "lower/internal.h"
 
-static void poison_results(struct build *b, struct node *n, struct value **out, uint32_t nout)
+static void give_dummies(struct build *b, struct node *n, struct value **out, uint32_t nout)
 {
 	struct type t = type_of(DT_FLOAT32, 0, NULL);
 
@@ -70,24 +70,24 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 		    struct value **in, uint32_t nin, struct value **out, uint32_t nout)
 {
 	struct value *shorter[3];
-	bool raw = like && like->as_written;
+	bool as_written = like && like->as_written;
 	if (inserts(b)) {
 		insert_op(b, op, in, nin, out, nout);
 		return;
 	}
-	if (!raw) {
-		struct value *known = b->rules->known(b, op, in, nin);
-		if (!known && nout == 1 && flag_is_on(b->cx, FLAG_SIMPLIFY))
-			known = b->rules->simpler(b, op, &in, nin, shorter);
-		if (known) {
-			out[0] = known;
+	if (!as_written) {
+		struct value *r = b->rules->shortcut(b, op, in, nin);
+		if (!r && nout == 1 && flag_is_on(b->cx, FLAG_SIMPLIFY))
+			r = b->rules->simpler(b, op, &in, nin, shorter);
+		if (r) {
+			out[0] = r;
 			return;
 		}
 	}
 	struct node key = {.onnx = op,
 			   .in = in,
 			   .attrs = b->attrs,
-			   .as_written = raw,
+			   .as_written = as_written,
 			   .zero_sign_counts = b->zero_sign_counts,
 			   .index_may_fail = b->index_may_fail,
 			   .small_ints = b->cse->shared->small_ints,
@@ -113,16 +113,16 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 	struct node *n = raw_node(b, op, in, nin, nout);
 	bool taken = op->domain[0] || schema_takes(n);
 	if (b->cse->shared->failed || (taken && !infer_types(b, n, like))) {
-		poison_results(b, n, out, nout);
+		give_dummies(b, n, out, nout);
 		return;
 	}
-	n->as_written = raw;
+	n->as_written = as_written;
 	n->small_ints = key.small_ints;
 	n->zero_sign_counts = key.zero_sign_counts;
 	n->index_may_fail = key.index_may_fail;
 	bool runs = op->domain[0] || (taken && node_has_kernel(b->cx, n));
 	if (!runs && !b->rules->legalise(b, n, out)) {
-		poison_results(b, n, out, nout);
+		give_dummies(b, n, out, nout);
 		return;
 	}
 	if (runs && !(b->instead && b->instead(b, n, out))) {

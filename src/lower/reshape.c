@@ -5,7 +5,7 @@
  */
 #include "lower/internal.h"
 
-/* If `to` is v's shape with dims of 1 added, or taken away, but not both: which axes. */
+/* If `big` is `small` with dims of 1 added: how many, and which axes of `big` they are; else -1 */
 static int ones_moved(struct ctx *cx, const dim *big, uint32_t nbig, const dim *small,
 		      uint32_t nsmall, int64_t *axes)
 {
@@ -57,7 +57,7 @@ static struct value *reshape_static(struct build *b, struct value *v, const dim 
 	return with_dims(emit_(b, ONNX_Reshape, v, const_ints(b, shape, rank)), dims);
 }
 
-/* The branch of a shape with a 0: empty, unless v is not, which fails as it does in PyTensor. */
+/* For a shape with a 0: empty, unless v is not, which fails as it does in PyTensor. */
 static struct value *reshape_empty(struct build *b, struct value *v, struct value *shape,
 				   struct value *size, const dim *dims, uint32_t rank)
 {
@@ -187,7 +187,8 @@ static struct value *stretched(struct build *b, struct value *v, const dim *dims
 		to[i] = has ? one : dims[i];
 		same += has && same == i;
 	}
-	/* without the first ones, unless it may go without an Unsqueeze for them */
+	/* The leading dims of 1 are left out; but where v gets them by an Unsqueeze, that may go.
+	 */
 	if (is_onnx(v->def, ONNX_Unsqueeze) && const_int_at(b, v->def->in[1], 0, &first) && !first)
 		same = 0;
 	if (lead || const_dims(b->cx, to, rank, ints))

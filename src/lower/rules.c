@@ -1,11 +1,11 @@
 /*
  * rules.c: what comes in the place of a node that is asked for, in the order in which it is tried:
- * folding, algebra, reversals; cheaper inputs and nodes (-fsimplify); the legaliser. emit() and
- * reduce() find all of it by struct emit_rules.
+ * the Cast of a triangle, folding, algebra, reversals; cheaper inputs and nodes (-fsimplify); the
+ * legaliser. emit() and reduce() find all of it by struct emit_rules.
  */
 #include "lower/build.h"
 
-/* The attribute of the Cast that is asked for is set already; it goes if its triangle is made. */
+/* Casts the triangle x. The attribute of the Cast that was asked for is used up by that. */
 static struct value *cast_triangle(struct build *b, struct value *x)
 {
 	uint32_t nattrs = b->nattrs;
@@ -17,8 +17,8 @@ static struct value *cast_triangle(struct build *b, struct value *x)
 	return r;
 }
 
-static struct value *known(struct build *b, const struct onnx_op *op, struct value **in,
-			   uint32_t nin)
+static struct value *shortcut(struct build *b, const struct onnx_op *op, struct value **in,
+			      uint32_t nin)
 {
 	struct value *r = op->id == ONNX_Cast && b->nattrs == 1 ? cast_triangle(b, in[0]) : NULL;
 
@@ -27,8 +27,8 @@ static struct value *known(struct build *b, const struct onnx_op *op, struct val
 	return r ? r : reversed_later(b, op, in, nin);
 }
 
-/* The same on inputs without axes of length 1, which are given to the result: what reads it may
- * need none. */
+/* The operator on inputs without axes of length 1. Its result gets them, and may not need them:
+ * its readers are made in the same way. */
 static struct value *with_axes_later(struct build *b, const struct onnx_op *op, struct value **in,
 				     uint32_t nin)
 {
@@ -72,4 +72,4 @@ static struct value *reduced(struct build *b, enum onnx_id op, struct value *v, 
 	return r ? r : reduced_reversed(b, op, v, axes, naxes, keepdims);
 }
 
-const struct emit_rules emit_rules = {known, simpler, reduced, legalise};
+const struct emit_rules emit_rules = {shortcut, simpler, reduced, legalise};

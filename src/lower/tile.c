@@ -1,8 +1,9 @@
 /*
- * tile.c: what is stretched along new axes and then reshaped is a Tile, or a Gather where it is
- * short: pt.tile and pt.repeat. In: the result of an Expand, and the dims that it is reshaped to.
- * Out: the same elements in the same order. Must hold: the Expand is of this block, as in a loop a
- * Tile would be made in each step, and the reshape was proved to fit.
+ * tile.c: reshape(), which looks first whether its result is a Tile: what is stretched along new
+ * axes and then reshaped, or a Gather where it is short (pt.tile and pt.repeat). Other reshapes:
+ * reshape.c. In: a value, and the dims that it is reshaped to. Out: the same elements in the same
+ * order. An Expand outside of a loop stays, as in the loop a Tile would be made in each step. Must
+ * hold: the reshape was proved to fit.
  */
 #include <string.h>
 
@@ -59,7 +60,7 @@ static bool grouped(struct build *b, const struct stretch *s, const dim *dims, u
 
 	for (uint32_t i = 0; i < rank; i++) {
 		struct span_of_axes g = {.from = at, .ordered = true, .checked = true};
-		uint32_t count = 0, weak = 0, small = 0;
+		uint32_t weak = 0, small = 0;
 		dim all = g.kept = g.again = dim_const(cx, 1);
 		bool kept = false;
 		while (!dim_eq(cx, all, dims[i])) {
@@ -73,7 +74,6 @@ static bool grouped(struct build *b, const struct stretch *s, const dim *dims, u
 				g.ordered &= !kept;
 				weak += !dim_ge(cx, d, 0);
 				small += !dim_ge(cx, d, 1);
-				count++;
 			} else {
 				g.kept = dim_mul(cx, g.kept, d);
 			}

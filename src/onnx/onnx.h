@@ -70,7 +70,8 @@ enum onnx_id onnx_named(const char *name);     /* ONNX_NONE: unknown */
 enum onnx_id onnx_own_named(const char *name); /* of the domain ptgc.c */
 /* The version of the operator in an opset; NULL: the opset lacks the operator. */
 const struct onnx_op *onnx_find(enum onnx_id id, int opset);
-/* The same, but for an opset that lacks the operator the first later version, else the last one. */
+/* The same, but for an opset that lacks the operator the first later version, else the last one.
+ * NULL: ONNX_NONE, as operators of ai.onnx.ml are. */
 const struct onnx_op *onnx_nearest(enum onnx_id id, int opset);
 /* The same of the domain ai.onnx.ml, whose operators have no id; NULL: it has no such operator */
 #define ML_DOMAIN "ai.onnx.ml"

@@ -10,6 +10,7 @@ echo '== what took the node: the text on standard error, the model in its place'
 ptgc --print-after=lower --print-after nodes m.ptg -o m.onnx >out; echo "exit $?"
 cat out
 ptgc dump m.onnx >m1
+ptgc --print-after=close-scans m.ptg -o m.onnx
 ptgc --print-after=all -O0 m.ptg -o m.onnx 2>&1 | grep '^#'
 ptgc dump m.onnx | diff m1 - | grep '='
 echo '== a flag wins over the level, wherever it stands'
