@@ -1,8 +1,8 @@
 """Compile time and memory on large graphs: ptgc beside onnx.parser + checker + shape inference
 
 `graphs.py [nodes ...]`: by default 100,000 and 1,000,000. Both tools read a text of n nodes and write a model. The
-ratio is what counts, as machines differ. Times are the processor's. Those of ptgc, and its peak memory, are of the
-whole process. The times of the peer leave out Python's start. The best of some runs counts.
+ratio is what counts, as machines differ. Times of ptgc, and its peak memory, are of the whole process. Those of the
+peer leave out Python's start. The best of some runs counts.
 """
 
 import sys
@@ -37,30 +37,29 @@ def onnx_text(chain, n):
     return f"{head}{lines(chain, n)}\n  out = Tanh(v{n - 1})\n}}\n"
 
 
-def run_ptgc(path, out):
-    _, cpu, peak = measure(PTGC, path, "-o", out)
-    return cpu, peak
-
-
 def run_peer(text, out):
-    start = time.process_time()
+    """Seconds by the clock, and of the processor"""
+    start = time.perf_counter(), time.process_time()
     model = onnx.parser.parse_model(text)
     onnx.checker.check_model(model)
     model = onnx.shape_inference.infer_shapes(model)
     onnx.save(model, out)
-    return time.process_time() - start
+    return time.perf_counter() - start[0], time.process_time() - start[1]
 
 
 def show(name, chain, sizes, folder):
-    print(f"float32 chain of {name}\n{'nodes':>9} {'ptgc':>8} {'peer':>8} {'ratio':>6} {'bytes a node':>13}")
+    print(f"float32 chain of {name}\n{'':>9} {'by the clock':^23} {'processor':^23}")
+    print(f"{'nodes':>9} {2 * f'{'ptgc':>8} {'peer':>8} {'ratio':>5} '}{'bytes a node':>13}")
     ours = {}
     for n in sizes:
         path, out, text = Path(folder, "g.ptg"), Path(folder, "g.onnx"), onnx_text(chain, n)
         path.write_text(ptg_text(chain, n))
-        runs = [run_ptgc(path, out) for _ in range(ROUNDS)]
-        ours[n], memory = min(t for t, _ in runs), min(m for _, m in runs)
-        peer = min(run_peer(text, out) for _ in range(1 if n > 500000 else ROUNDS))
-        print(f"{n:9} {ours[n]:7.2f}s {peer:7.2f}s {ours[n] / peer:6.2f} {memory / n:13.0f}", flush=True)
+        runs = [measure(PTGC, path, "-o", out) for _ in range(ROUNDS)]
+        wall, ours[n], memory = map(min, zip(*runs, strict=True))
+        peers = [run_peer(text, out) for _ in range(1 if n > 500000 else ROUNDS)]
+        pairs = zip((wall, ours[n]), map(min, zip(*peers, strict=True)), strict=True)
+        times = "".join(f"{t:7.2f}s {peer:7.2f}s {t / peer:5.2f} " for t, peer in pairs)
+        print(f"{n:9} {times}{memory / n:13.0f}", flush=True)
     for a in sizes:
         if 10 * a in ours:
             print(f"growth from {a} to {10 * a} nodes: {ours[10 * a] / ours[a]:.1f}x")

@@ -226,7 +226,7 @@ static void say_not_run(struct ctx *cx, const char *pass)
 
 	if (!cx->trace || !is_named(cx, pass))
 		return;
-	sb_printf(&s, "# --- %s did not run ---\n", pass);
+	sb_printf(&s, "# --- %s did not run here ---\n", pass);
 	cx->trace(s.s, s.len);
 }
 
