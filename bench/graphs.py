@@ -48,7 +48,7 @@ def run_peer(text, out):
 
 
 def show(name, chain, sizes, folder):
-    print(f"float32 chain of {name}\n{'':>9} {'by the clock':^23} {'processor':^23}")
+    print(f"float32 chain of {name}\n{'':>9} {'by the clock':^23} {'processor':^23}".rstrip())
     print(f"{'nodes':>9} {2 * f'{'ptgc':>8} {'peer':>8} {'ratio':>5} '}{'bytes a node':>13}")
     ours = {}
     for n in sizes:
