@@ -294,7 +294,10 @@ static struct value *gathered(struct batch *at, const struct node *n)
 	if (at->all[0] || (axis != 0 && axis != -(int64_t)n->in[0]->type.rank))
 		return NULL;
 	attr_int(at->b, "axis", 0);
-	return emit_(at->b, ONNX_Gather, n->in[0], at->all[1]);
+	at->b->index_may_fail = true; /* as it may in a step */
+	struct value *r = emit_(at->b, ONNX_Gather, n->in[0], at->all[1]);
+	at->b->index_may_fail = false;
+	return r;
 }
 
 static struct value *batched(struct batch *at, const struct node *n)

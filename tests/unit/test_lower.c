@@ -35,7 +35,7 @@ static struct build *fresh(int opset, enum ptgc_target target)
 	cx->opt.target = target;
 	const struct graph *g = graph_of(cx, some_graph); /* for the fns that rows name */
 	struct build *b = new (cx->arena, struct build);
-	*b = (struct build){.cx = cx, .opset = opset, .target = target};
+	*b = (struct build){.cx = cx, .opset = opset, .target = target, .rules = &emit_rules};
 	b->span = g->block->results.at[0]->span;
 	scope_open(b, block_new(b));
 	b->cse->shared = new (cx->arena, struct shared);
