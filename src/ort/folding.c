@@ -7,6 +7,8 @@
  *	Add of 0 is dropped, and with it what makes a -0 a +0; and so are x + 1e-300 and
  *	x * 1.000000001, as the constant is compared with 0 or 1 as a float32.
  */
+#include <math.h>
+
 #include "lower/build.h"
 #include "ort/ort.h"
 
@@ -50,6 +52,28 @@ static bool adds_almost_0(const struct node *n)
 	       (computes(n, ONNX_Sub) && is_almost(n->in[1], 0));
 }
 
+/* Is v 0, of this sign? Of a number that ONNX Runtime computes when it loads the model: yes */
+static bool is_zero(struct build *b, struct value *v, bool negative)
+{
+	bool open;
+	double k;
+
+	if (!v->data)
+		return is_single(b->cx, &v->type) && from_constants(b, v, &open);
+	return single_number(v->data, &k) && k == 0 && (signbit(k) != 0) == negative;
+}
+
+/* x + 0, or x - -0, where x may be -0 and the result is +0 */
+static bool makes_plus_0(struct build *b, const struct node *n)
+{
+	struct value *const *x = n->in;
+
+	if (computes(n, ONNX_Sub))
+		return may_be_minus_zero(b, x[0]) && is_zero(b, x[1], true);
+	return computes(n, ONNX_Add) && ((may_be_minus_zero(b, x[0]) && is_zero(b, x[1], false)) ||
+					 (may_be_minus_zero(b, x[1]) && is_zero(b, x[0], false)));
+}
+
 static bool multiplies_by_almost_1(const struct node *n)
 {
 	return (computes(n, ONNX_Mul) && (is_almost(n->in[0], 1) || is_almost(n->in[1], 1))) ||
@@ -79,8 +103,8 @@ bool folds_correctly(struct build *b, const struct node *n)
 		       !from_constants(b, n->in[1], &open);
 	if (computes(n, ONNX_Gather))
 		return !n->index_may_fail || counts_within(b, n->in[1], indexed_length(n));
-	return !(n->zero_sign_counts && computes(n, ONNX_Add)) && !adds_almost_0(n) &&
-	       !multiplies_by_almost_1(n);
+	return !(n->zero_sign_counts && computes(n, ONNX_Add)) && !makes_plus_0(b, n) &&
+	       !adds_almost_0(n) && !multiplies_by_almost_1(n);
 }
 
 struct value *unfolded(struct build *b, const struct node *n)

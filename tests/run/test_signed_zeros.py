@@ -172,3 +172,15 @@ def test_a_shared_choice(option):
     zeros = -np.zeros((2, 4))
     b = ptg.run(model, np.array([[True], [False]]), zeros[:, :1], zeros, np.array(1))[1]
     np.testing.assert_array_equal(b, np.full((2, 4), -np.inf))
+
+
+PLUS_ZERO = ("Sin(x) * 0.5 + 0.0", "0.0 + Tanh(x)", "Sin(x) - (-0.0)", "w * float64(0.5) + 0.5 * float64(0.5) * float64(0.0)")
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O1"])
+@pytest.mark.parametrize("form", PLUS_ZERO)
+def test_plus_zero(form, level):
+    """-0 + 0 is +0: ONNX Runtime drops an Add of 0 to what a node computes."""
+    text = f"ptg 1\ngraph g(x: float64[n], w: float64[]) -> (y) {{\n  y = 1 / ({form})\n}}\n"
+    y = ptg.run(text, [-0.0, 0.0], -0.0, math="exact", options=(level, "-Wno-unused"))
+    np.testing.assert_array_equal(y, np.full(np.shape(y), np.inf))
