@@ -115,7 +115,7 @@ static void answer(struct ctx *cx, struct job *job, const struct graph *g)
 
 static struct graph *typed(struct ctx *cx, struct job *job, struct file *f)
 {
-	struct graph *g = elaborate(cx, f, job->stage == STAGE_CHECK);
+	struct graph *g = elaborate(cx, f, expansions, job->stage == STAGE_CHECK);
 	if (!g)
 		return NULL;
 	if (job->stage == STAGE_TYPED && !cx->errors)

@@ -532,20 +532,21 @@ static void run_graph(struct elab *e, struct fn *f)
 
 /* ---- elaborate ---- */
 
-static struct elab *elab_new(struct ctx *cx)
+static struct elab *elab_new(struct ctx *cx, expand_fn_t *const *expand)
 {
 	struct elab *e = new (cx->arena, struct elab);
 
 	e->cx = cx;
+	e->expansions = expand;
 	e->underscore = intern_str(cx, "_");
 	cx->bound_text = bound_text;
 	cx->elab = e;
 	return e;
 }
 
-struct graph *elaborate(struct ctx *cx, struct file *f, bool fns_alone)
+struct graph *elaborate(struct ctx *cx, struct file *f, expand_fn_t *const *expand, bool fns_alone)
 {
-	struct elab *e = elab_new(cx);
+	struct elab *e = elab_new(cx, expand);
 	struct graph *g = new (cx->arena, struct graph);
 
 	ops_init(cx);

@@ -9,14 +9,20 @@
 #include "onnx/onnx.h"
 #include "ops/ops.h"
 
+struct elab;
 struct file;
 struct fn;
 
-/* fns_alone: a file without a graph is no error. NULL: errors were reported, or there is no graph.
- * For `ptgc why` a file of fns alone gives an empty graph.
- * Other errors leave a graph with poison values: lowering then reports the mistakes that only
- * lowering finds. */
-struct graph *elaborate(struct ctx *cx, struct file *f, bool fns_alone);
+/* EXPAND of ops.def: a call of an op that runs fns becomes other nodes at once. expansions.c: by
+ * op; NULL for the others */
+typedef struct cv expand_fn_t(struct elab *e, const struct op *op, struct cv *props,
+			      struct cv *args, uint32_t nargs, struct span s);
+extern expand_fn_t *const expansions[OP_COUNT];
+
+/* expand: `expansions`. fns_alone: a file without a graph is no error. NULL: errors were reported,
+ * or there is no graph. For `ptgc why` a file of fns alone gives an empty graph. Other errors leave
+ * a graph with poison values: lowering then reports the mistakes that only lowering finds. */
+struct graph *elaborate(struct ctx *cx, struct file *f, expand_fn_t *const *expand, bool fns_alone);
 /* why.c: `ptgc why`. Before elaborate(): asks for the values that get a name in a line of the main
  * text, "12", at a column of it, "12:3", or for those of a name. false: reported */
 bool why_ask(struct ctx *cx, struct source *main, const char *where);

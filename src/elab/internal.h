@@ -112,6 +112,7 @@ struct narrower { /* a value that would be float64 if sizes were int64 */
 };
 struct elab {
 	struct ctx *cx;
+	expand_fn_t *const *expansions;
 	struct file *file; /* the file of the current statement */
 	struct graph *graph;
 	struct block *block; /* new nodes are appended to it */
@@ -164,9 +165,6 @@ struct elab {
 #define MAX_BOUND_SHOWN  10   /* names of a fn that a message says the meaning of */
 #define MAX_SOLVE_ROUNDS 16   /* passes of solve_dims() */
 
-/* EXPAND of ops.def: a call of an op that runs fns becomes other nodes at once */
-typedef struct cv expand_fn_t(struct elab *e, const struct op *op, struct cv *props,
-			      struct cv *args, uint32_t nargs, struct span s);
 expand_fn_t elab_scan, elab_scalar_loop, elab_if_else, elab_lazy_if_else, elab_from_graph;
 
 /* cv.c: what an expression is at compile time, and what is reported about it */
@@ -283,12 +281,16 @@ struct value *constant_of(struct elab *e, const struct cv *v, enum dtype t, stru
 enum dtype weak_dtype(struct elab *e, const struct cv *v, enum dtype other);
 struct cv data_row(struct elab *e, const struct adata *d, uint32_t k, struct span s);
 enum dtype list_values_dtype(const struct cv *v); /* of the values in a list; DT_NONE: none */
+
+/* construct.c: float32[2](0.5), rng(42) */
 struct cv elab_construct(struct elab *e, enum dtype t, const struct cv *dims, uint32_t ndims,
 			 bool has_dims, struct cv *args, uint32_t nargs, struct span s);
 
 /* call.c */
 struct cv eval_call(struct elab *e, uint32_t at, struct cv *items);
 struct cv eval_opref(struct elab *e, uint32_t at, struct cv *items);
+
+/* apply.c */
 struct cv call_op(struct elab *e, const struct op *op, struct cv *props, struct cv *args,
 		  uint32_t nargs, struct span s);
 struct value *cast_value(struct elab *e, struct value *v, enum dtype t, struct span s);

@@ -15,7 +15,7 @@ from pathlib import Path
 SRC = Path(__file__).resolve().parents[2] / "src"
 # Files in a circle, by folder, as long as nobody has cut them: the numbers may fall.
 BOUNDS = {
-    "base": 2, "cmd": 4, "complex": 2, "dims": 4, "elab": 17, "lower": 2, "lower/ops": 12, "ops": 10,
+    "base": 2, "cmd": 4, "complex": 2, "dims": 4, "elab": 14, "lower": 2, "lower/ops": 12, "ops": 10,
     "rewrite": 5, "syntax": 3, "typed": 2,
 }
 

@@ -35,7 +35,7 @@ static inline struct file *parse_text(struct ctx *cx, const char *text)
 /* of a text without mistakes */
 static inline struct graph *graph_of(struct ctx *cx, const char *text)
 {
-	struct graph *g = elaborate(cx, parse_text(cx, text), false);
+	struct graph *g = elaborate(cx, parse_text(cx, text), expansions, false);
 
 	assert_non_null(g);
 	assert_int_equal(cx->errors, 0);
