@@ -60,7 +60,7 @@ static void lower_all(struct ctx *cx, struct graph *g)
 {
 	struct graph *to = lower(cx, g, lowerings, &emit_rules);
 
-	if (to)
+	if (to) /* else there are errors, and nobody reads g any more */
 		*g = *to;
 	drop_typed(cx);
 }

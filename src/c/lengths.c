@@ -1,7 +1,7 @@
 /*
- * lengths.c: lengths of axes as C. In: dims, whose atoms are bound
- * to texts where the walk meets them: sizes of inputs before all else, sizes that the run finds
- * where their node is printed. Out: expressions, and checks of the equations that types rely on.
+ * lengths.c: lengths of axes as C. In: dims, whose atoms are bound to texts where the walk meets
+ * them: sizes of inputs before all else, sizes that the run finds where their node is printed. Out:
+ * expressions, and checks of the equations that types rely on.
  */
 #include <string.h>
 

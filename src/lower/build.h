@@ -1,7 +1,7 @@
 /*
  * build.h: what lowerings, checks and defences make ONNX nodes with, by file, and the state of one
  * lowering. build.c, reshape.c and scatter.c alone know what differs between opsets. The lowerings
- *of single ops (lower_x) are declared in lower/ops/lowerings.h.
+ * of single ops (lower_x) are declared in lower/ops/lowerings.h.
  *
  * A lowering reads a typed node n of PyTensor's ops, takes the ONNX values of its inputs by low(),
  * emits ONNX nodes, and says by lowered() which values hold the results:
@@ -205,7 +205,7 @@ bool const_int_at(struct build *b, struct value *v, uint32_t i, int64_t *out);
 /* element i of an integer value; DIM_NONE: unknown */
 dim known_at(struct build *b, struct value *v, uint32_t i);
 
-/* build.c: what differs between opsets */
+/* build.c: casts, axes, slices, reductions */
 bool has_op(struct build *b, enum onnx_id op); /* at this opset */
 bool reduces_bools(struct build *b);
 enum dtype wide_float(const struct build *b); /* the widest float that the target has */

@@ -59,7 +59,7 @@ def check(session, v, want, index):
     np.testing.assert_allclose(got, want, rtol=1e-12)
 
 
-@pytest.mark.parametrize("opset", (13, 18))
+@pytest.mark.parametrize("opset", (13, 18, 26))
 @pytest.mark.parametrize("form", FORMS)
 def test_fails(form, opset):
     body, want = FORMS[form]

@@ -177,10 +177,15 @@ def test_a_shared_choice(option):
 PLUS_ZERO = ("Sin(x) * 0.5 + 0.0", "0.0 + Tanh(x)", "Sin(x) - (-0.0)", "w * float64(0.5) + 0.5 * float64(0.5) * float64(0.0)")
 
 
-@pytest.mark.parametrize("level", ["-O0", "-O1"])
+@pytest.mark.parametrize("opset", [13, 18, 26])
+@pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("form", PLUS_ZERO)
-def test_plus_zero(form, level):
+def test_plus_zero(form, dtype, opset):
     """-0 + 0 is +0: ONNX Runtime drops an Add of 0 to what a node computes."""
-    text = f"ptg 1\ngraph g(x: float64[n], w: float64[]) -> (y) {{\n  y = 1 / ({form})\n}}\n"
-    y = ptg.run(text, [-0.0, 0.0], -0.0, math="exact", options=(level, "-Wno-unused"))
-    np.testing.assert_array_equal(y, np.full(np.shape(y), np.inf))
+    form = form.replace("float64", dtype)
+    text = f"ptg 1\ngraph g(x: {dtype}[n], w: {dtype}[]) -> (y) {{\n  y = 1 / ({form})\n}}\n"
+    for level in "-O0", "-O1":
+        model = ptg.compile(text, math="exact", opset=opset, options=(level, "-Wno-unused"))
+        for n in 0, 1, 2:
+            y = ptg.run(model, np.array([-0.0, 0.0][:n], dtype), np.array(-0.0, dtype))
+            np.testing.assert_array_equal(y, np.full(np.shape(y), np.inf))
