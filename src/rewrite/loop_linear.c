@@ -18,20 +18,15 @@
 
 enum form { CONSTANT, LINEAR, OTHER }; /* in the states */
 
-bool is_own(struct linear *l, const struct value *v)
-{
-	return !is_outer(l->m, l->f, v) && !is_row_of(l->m, l->f, v);
-}
-
 static enum form form_of(struct linear *l, const struct value *v)
 {
-	return is_own(l, v) ? (enum form)value_info(l->m, v)->form : CONSTANT;
+	return is_own(l->m, l->f, v) ? (enum form)value_info(l->m, v)->form : CONSTANT;
 }
 
 /* The states that v depends on, as bits */
 static uint8_t states_of(struct linear *l, const struct value *v)
 {
-	return is_own(l, v) ? value_info(l->m, v)->states : 0;
+	return is_own(l->m, l->f, v) ? value_info(l->m, v)->states : 0;
 }
 
 static enum form form_of_node(struct linear *l, const struct node *n)
@@ -77,7 +72,7 @@ static bool is_sum(struct linear *l, const struct node *n)
 		    is_onnx(n, ONNX_MatMul);
 
 	for (uint32_t i = 0; i < n->nin && !adds; i++)
-		adds = n->in[i] && is_own(l, n->in[i]) && value_info(l->m, n->in[i])->adds;
+		adds = n->in[i] && is_own(l->m, l->f, n->in[i]) && value_info(l->m, n->in[i])->adds;
 	return adds;
 }
 
@@ -89,7 +84,7 @@ static bool multiplies_sum(struct linear *l, const struct node *n)
 	if (!is_onnx(n, ONNX_Mul) && !is_onnx(n, ONNX_Div) && !is_onnx(n, ONNX_MatMul))
 		return false;
 	for (uint32_t i = 0; i < n->nin; i++)
-		sum |= is_own(l, n->in[i]) && value_info(l->m, n->in[i])->adds;
+		sum |= is_own(l->m, l->f, n->in[i]) && value_info(l->m, n->in[i])->adds;
 	return sum;
 }
 
@@ -198,7 +193,7 @@ static bool mark_needed_nodes(struct linear *l, bool next)
 			  (!next || (onnx_facts[operator_of(n)].each &&
 				     same_dims(l->m->cx, n->out[0]->type, l->state[0]->type)));
 		for (uint32_t i = 0; i < n->nin; i++) {
-			if (!n->in[i] || !is_own(l, n->in[i]))
+			if (!n->in[i] || !is_own(l->m, l->f, n->in[i]))
 				continue;
 			if (next)
 				value_info(l->m, n->in[i])->leads_on = true;
@@ -275,10 +270,10 @@ static struct value *without_states(struct linear *l, struct value *v)
 {
 	bool row = false;
 
-	if (!is_own(l, v) || !v->def)
+	if (!is_own(l->m, l->f, v) || !v->def)
 		return v;
 	for (uint32_t i = 0; i < v->def->nin; i++) {
-		if (is_own(l, v->def->in[i]))
+		if (is_own(l->m, l->f, v->def->in[i]))
 			return v;
 		row |= is_row_of(l->m, l->f, v->def->in[i]);
 	}
@@ -309,7 +304,8 @@ static bool divide_by_state(struct linear *l, uint32_t j, const struct node *las
 		    !same_dims(l->m->cx, n->out[0]->type, x->type))
 			continue;
 		for (uint32_t i = 0; i < n->nin; i++)
-			in[i] = is_own(l, n->in[i]) ? q[value_info(l->m, n->in[i])->number] : NULL;
+			in[i] = is_own(l->m, l->f, n->in[i]) ? q[value_info(l->m, n->in[i])->number]
+							     : NULL;
 		r = quotient(l, n, in);
 		r = r ? without_states(l, r) : NULL;
 		if (!r || !same_dims(l->m->cx, r->type, x->type))
@@ -317,7 +313,8 @@ static bool divide_by_state(struct linear *l, uint32_t j, const struct node *las
 		value_info(l->m, n->out[0])->number = ++count;
 		q[count] = r;
 	}
-	struct value *r = is_own(l, l->next[j]) ? q[value_info(l->m, l->next[j])->number] : NULL;
+	struct value *r =
+		is_own(l->m, l->f, l->next[j]) ? q[value_info(l->m, l->next[j])->number] : NULL;
 	l->next[j] = r ? r : l->next[j];
 	value_info(l->m, x)->number = 0;
 	for (struct node *n = l->f->block->first; n; n = n == last ? NULL : n->next)

@@ -40,8 +40,6 @@ struct linear {
 	uint32_t numbers;
 };
 
-/* Is v computed in the body, and known for no step outside? */
-bool is_own(struct linear *l, const struct value *v);
 /* k in each element of a value of type t */
 struct value *filled(struct linear *l, const struct type *t, double k);
 /* Is it such a loop, and is it worth the while? Fills *l. */

@@ -27,11 +27,6 @@ struct logsum {
 	enum dtype t;
 };
 
-static bool is_own(struct logsum *l, const struct value *v)
-{
-	return !is_outer(l->m, l->f, v) && !is_row_of(l->m, l->f, v);
-}
-
 /* x + y, where x depends on states and y is loop-invariant or a row: gives x, *other = y.
  * NULL: it is not such a sum */
 static struct value *own_part(struct logsum *l, struct value *sum, struct value **other)
@@ -39,7 +34,7 @@ static struct value *own_part(struct logsum *l, struct value *sum, struct value 
 	if (!is_onnx(sum->def, ONNX_Add))
 		return NULL;
 	for (int i = 0; i < 2; i++) {
-		if (!is_own(l, sum->def->in[i]) || is_own(l, sum->def->in[1 - i]))
+		if (!is_own(l->m, l->f, sum->def->in[i]) || is_own(l->m, l->f, sum->def->in[1 - i]))
 			continue;
 		*other = sum->def->in[1 - i];
 		return sum->def->in[i];
@@ -50,7 +45,7 @@ static struct value *own_part(struct logsum *l, struct value *sum, struct value 
 /* What v has the elements of, in other axes of length 1 */
 static struct value *behind_reshapes(struct logsum *l, struct value *v)
 {
-	while (is_own(l, v) && v->def &&
+	while (is_own(l->m, l->f, v) && v->def &&
 	       (is_onnx(v->def, ONNX_Reshape) || is_onnx(v->def, ONNX_Unsqueeze) ||
 		is_onnx(v->def, ONNX_Squeeze)))
 		v = v->def->in[0];
@@ -149,7 +144,7 @@ static bool is_logsum(struct logsum *l)
 	l->t = (enum dtype)l->state->type.dtype;
 	l->width = element_count(cx, &l->state->type);
 	if ((l->t != DT_FLOAT32 && l->t != DT_FLOAT64) || l->width < 2 ||
-	    l->width > SIZE_LOGSUM_WIDTH || !is_own(l, l->next) || !find_form(l))
+	    l->width > SIZE_LOGSUM_WIDTH || !is_own(l->m, l->f, l->next) || !find_form(l))
 		return false;
 	row = is_row_of(l->m, l->f, l->d) || (l->v && is_row_of(l->m, l->f, l->v));
 	for (uint32_t k = 0; k < c->needed.len; k++) {

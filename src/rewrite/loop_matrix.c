@@ -83,16 +83,16 @@ static bool compute_at(struct linear *l, struct node *n, bool homogeneous)
 		struct value *x = n->in[i];
 		if (!x)
 			continue;
-		if (is_own(l, x))
+		if (is_own(l->m, l->f, x))
 			in[i] = at_of(l, x);
 		else if (is_row_of(l->m, l->f, x))
 			in[i] = (struct at){all_of(l->m, x), true, false};
 		else
 			in[i] = (struct at){x, false, false};
-		if (homogeneous && is_term(n, i) && !is_own(l, x))
+		if (homogeneous && is_term(n, i) && !is_own(l->m, l->f, x))
 			in[i].v = NULL;
 		full = full || (in[i].v && !in[i].one && same_dims(cx, x->type, n->out[0]->type));
-		any |= in[i].v && (is_own(l, x) || is_term(n, i));
+		any |= in[i].v && (is_own(l->m, l->f, x) || is_term(n, i));
 	}
 	if (!any) {
 		set_at(l, n->out[0], (struct at){NULL, false, false});
@@ -176,11 +176,11 @@ static struct value *next_at(struct linear *l, bool homogeneous)
 	for (uint32_t j = 0; j < l->n; j++) {
 		struct value *x = l->next[j];
 		struct at v = {x, false, false};
-		if (is_own(l, x))
+		if (is_own(l->m, l->f, x))
 			v = at_of(l, x);
 		else if (is_row_of(l->m, l->f, x))
 			v = (struct at){all_of(l->m, x), true, false};
-		if (homogeneous && !is_own(l, x))
+		if (homogeneous && !is_own(l->m, l->f, x))
 			v = (struct at){NULL, false, false};
 		if (!v.v || v.one)
 			v.v = filled(l, &x->type, v.one);
@@ -402,7 +402,7 @@ static struct value *in_step(struct linear *l, struct block *body, uint32_t firs
 {
 	uint32_t k = 0;
 
-	if (is_own(l, v))
+	if (is_own(l->m, l->f, v))
 		return at_of(l, v).v;
 	if (!is_row_of(l->m, l->f, v))
 		return v;

@@ -46,6 +46,11 @@ bool is_row_of(struct loop_pass *m, const struct loop_scope *f, const struct val
 	return r && r->body == f;
 }
 
+bool is_own(struct loop_pass *m, const struct loop_scope *f, const struct value *v)
+{
+	return !is_outer(m, f, v) && !is_row_of(m, f, v);
+}
+
 void set_row(struct loop_pass *m, const struct value *v, struct row r)
 {
 	struct row *to = new (m->cx->scratch, struct row);

@@ -65,6 +65,8 @@ struct insertion_point enter(struct loop_pass *m, const struct loop_scope *f);
 void leave(struct loop_pass *m, struct insertion_point was);
 bool is_outer(struct loop_pass *m, const struct loop_scope *f, const struct value *v);
 bool is_row_of(struct loop_pass *m, const struct loop_scope *f, const struct value *v);
+/* Is v computed in the body, and known for no step outside: neither of these two? */
+bool is_own(struct loop_pass *m, const struct loop_scope *f, const struct value *v);
 void replace_value(struct loop_pass *m, struct value *old, struct value *v);
 struct value *all_of(struct loop_pass *m, struct value *v);      /* the stacked value of a row */
 struct value *materialise(struct loop_pass *m, struct value *v); /* a row as a value of its body */
