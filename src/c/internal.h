@@ -322,6 +322,5 @@ bool is_piece_mark(const char *s); /* the line at s */
 
 /* walk.c */
 void print_block(struct printer *p, const struct block *b);
-void settle(struct printer *p, const struct node *n);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * nest.c: elements of values, and the loops that store them. In: values whose node was settled.
- * Out: expressions; statements of the body; arrays in the workspace, whose offsets placed() fills
- * in when it is known how long each is in use.
+ * nest.c: elements of values, and the loops that store them. In: values whose node the walk has
+ * met. Out: expressions; statements of the body; arrays in the workspace, whose offsets placed()
+ * fills in when it is known how long each is in use.
  */
 #include <string.h>
 

@@ -61,7 +61,8 @@ static void hold(struct printer *p, const struct node *n, const struct value *v)
 		keep(p, v);
 }
 
-void settle(struct printer *p, const struct node *n)
+/* The lengths of the results of n, and what computes them, unless their readers do */
+static void print_statements(struct printer *p, const struct node *n)
 {
 	const struct c_op *op = op_of(p, n);
 	bool read = false, known = true;
@@ -109,7 +110,7 @@ static void print_check(struct printer *p, const struct check *c)
 
 static void print_node(struct printer *p, const struct block *b, const struct node *n)
 {
-	settle(p, n);
+	print_statements(p, n);
 	if (b == p->g->block)
 		keep_waited(p, n);
 	for (uint32_t i = 0; i < b->checks.len; i++) {
@@ -143,7 +144,7 @@ static void print_rows(struct printer *p, struct row_loop *r)
 	begin_rows(p, r);
 	for (uint32_t i = 0; i < r->all.len; i++)
 		if (is_by_rows(p, r->all.at[i]))
-			settle(p, r->all.at[i]);
+			print_statements(p, r->all.at[i]);
 	end_rows(p, count);
 	for (uint32_t i = 0; i < r->all.len; i++)
 		if (!is_before_rows(p, r->all.at[i]) && !is_by_rows(p, r->all.at[i]))

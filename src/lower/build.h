@@ -250,7 +250,7 @@ struct value *reshape_as_tile(struct build *b, struct value *v, const dim *dims,
 struct value *same_shape(struct build *b, struct value *v);
 struct value *reshape_to(struct build *b, struct value *v, struct value *shape, const dim *dims,
 			 uint32_t rank);
-bool may_reshape_to_zero(struct build *b);
+bool zero_means_zero(struct build *b); /* in a shape of Reshape, at this opset, with allowzero */
 struct value *expand(struct build *b, struct value *v, const dim *dims, uint32_t rank);
 
 /* scatter.c */

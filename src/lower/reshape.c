@@ -22,6 +22,12 @@ static int ones_moved(struct ctx *cx, const dim *big, uint32_t nbig, const dim *
 	return j == nsmall ? (int)n : -1;
 }
 
+/* From opset 14 on a 0 in a shape can mean 0. */
+bool zero_means_zero(struct build *b)
+{
+	return b->opset >= 14;
+}
+
 /* A Reshape without reading shapes: constants, 0 (the same axis of v) and one -1. NULL: not
  * possible. */
 static struct value *reshape_static(struct build *b, struct value *v, const dim *dims,
@@ -50,7 +56,7 @@ static struct value *reshape_static(struct build *b, struct value *v, const dim 
 	if (unknown >= 0 && (zero || maybe_zero ||
 			     !dims_same_product(b->cx, dims, rank, v->type.dims, v->type.rank)))
 		return NULL;
-	if (zero && b->opset < 14)
+	if (zero && !zero_means_zero(b))
 		return NULL;
 	if (zero)
 		attr_int(b, "allowzero", 1);
@@ -104,12 +110,6 @@ struct value *same_shape(struct build *b, struct value *v)
 	return with_dims(r, v->type.dims);
 }
 
-/* From opset 14 on a 0 in a shape can mean 0. */
-bool may_reshape_to_zero(struct build *b)
-{
-	return b->opset >= 14;
-}
-
 /* Reshape to a shape that is computed; its dims as far as they are known. No -1 in it. */
 struct value *reshape_to(struct build *b, struct value *v, struct value *shape, const dim *dims,
 			 uint32_t rank)
@@ -118,7 +118,7 @@ struct value *reshape_to(struct build *b, struct value *v, struct value *shape, 
 
 	for (uint32_t i = 0; i < rank; i++)
 		zero |= !dim_ge(b->cx, dims[i], 1);
-	if (zero && b->opset < 14)
+	if (zero && !zero_means_zero(b))
 		return reshape_13(b, v, shape, dims, rank);
 	if (zero)
 		attr_int(b, "allowzero", 1);

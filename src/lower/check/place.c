@@ -183,7 +183,7 @@ static void by_reshape(struct placing *p, struct sides *s, bool vectors)
 	struct side *x = s->x.at, *y = s->y.at;
 	uint32_t left = 0, n = s->x.len;
 
-	if (!may_reshape_to_zero(p->b) || (!vectors && n != 1))
+	if (!zero_means_zero(p->b) || (!vectors && n != 1))
 		return;
 	for (uint32_t i = 0; i < n; i++) {
 		if (is_open_input(p, &x[i], vectors) && is_length(p->b, &y[i])) {

@@ -201,9 +201,9 @@ static struct value *reshape_infer(struct build *b, struct value *x, const struc
 		struct value *r = with_dims(emit_(b, ONNX_Reshape, x, copied), dims);
 		return zero ? labelled(b, r, zero_label) : r;
 	}
-	if (zero && may_reshape_to_zero(b) && !may_be_zero_number(b, k))
+	if (zero && zero_means_zero(b) && !may_be_zero_number(b, k))
 		return reshape_to(b, x, dims_vector(b, k->at, k->n), dims, rank);
-	if (zero && may_reshape_to_zero(b))
+	if (zero && zero_means_zero(b))
 		return labelled(b,
 				reshape_to(b, x, reject_zero(b, x, dims_vector(b, k->at, k->n)),
 					   dims, rank),
