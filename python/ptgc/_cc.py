@@ -23,11 +23,6 @@ from ptgc._files import write_all
 FLAGS = re.compile(r"/\* Compile with (.+?)\. \*/")  # the first line of a file
 DIGEST = hashlib.sha256().digest_size
 CFLAGS = ("-march=native",)
-# Lines of C from which on it is compiled at -O1. gcc 12 takes 9 to 10 s at -O3 and 1 s at -O1 for 3,700 lines (a
-# hierarchical model of seven likelihoods, a simulation of an option), 14 and 2 s for 4,400 (a bootstrap), but 4 and 2 s
-# for 2,700. Calls take half the time at -O3 where loops are long, and 10 % less where there are 160 scalar parameters,
-# 9,000 lines, which take 19 or 12 s to compile.
-LARGE = 3000
 
 
 class NoCompiler(RuntimeError):
@@ -106,12 +101,9 @@ def compiled(
 
 
 def flags_of(code: bytes, cflags: Sequence[str]) -> list[str]:
-    """The flags for a file of C: those of its first line, but -O1 for a large one, and those given."""
+    """The flags for a file of C: those of its first line, and those given."""
     first = FLAGS.match(code[:1000].decode(errors="replace"))
-    flags = shlex.split(first[1]) if first else []
-    if code.count(b"\n") - code.count(b",\n") >= LARGE:  # rows of constants cost nothing
-        flags = ["-O1" if flag == "-O3" else flag for flag in flags]
-    return [*flags, *cflags]
+    return [*(shlex.split(first[1]) if first else []), *cflags]
 
 
 def library(code: bytes, cflags: Sequence[str] = CFLAGS, anew: bool = False) -> Path:

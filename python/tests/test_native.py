@@ -360,25 +360,6 @@ def test_other_flags_and_processors_have_files_of_their_own(cache, monkeypatch):
     assert len(libraries(cache)) == 3
 
 
-def test_rows_of_constants_make_no_large_file():
-    code = b"/* Compile with -O3. */\n" + b"\t1, 2,\n" * _cc.LARGE
-    assert _cc.flags_of(code, []) == ["-O3"]
-
-
-def test_large_files_are_compiled_at_o1(cache, tmp_path, monkeypatch):
-    script, log = tmp_path / "log-cc", tmp_path / "calls"
-    script.write_text(f'#!/bin/sh\necho "$*" >>{shlex.quote(str(log))}\nexec cc "$@"\n')
-    script.chmod(0o755)
-    monkeypatch.setenv("CC", str(script))
-    levels = []
-    for large in (1 << 30, 10):
-        monkeypatch.setattr(_cc, "LARGE", large)
-        assert ptgc.compile_native([s], [s * 17])(1.0)[0] == 17
-        levels.append(re.findall(r"-O\d", log.read_text().splitlines()[-1]))
-    assert levels == [["-O3"], ["-O1"]] and len(libraries(cache)) == 2
-    assert "-ffp-contract=off" in log.read_text().splitlines()[-1]
-
-
 def test_no_compiler(cache, monkeypatch):
     monkeypatch.setenv("CC", "no-such-compiler")
     with pytest.raises(RuntimeError, match="CC is 'no-such-compiler', which is not a command"):

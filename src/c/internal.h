@@ -314,10 +314,18 @@ void next_growth(struct printer *p, struct growth *g); /* and takes its place */
 void forget_lengths_of_steps(struct printer *p, const struct growth *g);
 void give_stacks(struct printer *p, struct growth *g);
 
+/* work.c */
+/* Of the lines from s to before end: characters of code, each as often as it is run */
+double work_of(const char *s, const char *end);
+/* How many rounds the loop has that a line without its tabs begins, `for (...; i < 40; i += 8)`: 5.
+ * 1: the line begins none */
+double rounds_of(const char *s);
+
 /* outline.c */
-/* The body, without marks of pieces; a long one calls functions, which are added to `functions`. */
+/* The body, without marks of pieces; a long one calls functions. Those that do the most are added
+ * to `heavy`, the others to `light`. */
 const char *loops_as_functions(struct printer *p, const struct interface *f, const char *body,
-			       struct strbuf *functions);
+			       struct strbuf *heavy, struct strbuf *light);
 bool is_piece_mark(const char *s); /* the line at s */
 
 /* walk.c */

@@ -6,11 +6,13 @@
  * A piece is a loop whose text no statement leaves and that makes no room, or what in_lanes() has
  * marked. It gets what it reads as parameters, and returns the variable that it changes, if any.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "c/internal.h"
 
-#define LONG_BODY 600 /* lines: gcc takes nearly a second for so many */
+#define LONG_BODY   600 /* lines: gcc takes nearly a second for so many */
+#define HEAVY_LINES 120 /* of the functions that do the most: gcc -O3 takes 0.1 s for so many */
 
 struct variable {
 	const char *name, *type; /* of a parameter; type "": an array on the stack */
@@ -19,12 +21,22 @@ struct variables {
 	struct words words;
 	vec(struct variable) at; /* by number of a word */
 };
+struct function {
+	const char *name, *text;
+	double work; /* of all its calls: see work_of() */
+	bool heavy;
+};
+/* A loop of run() that is no function, as it makes room, and is not at its end yet */
+struct open_loop {
+	size_t tabs;
+	double rounds;
+};
 struct outline {
 	struct printer *p;
 	struct variables known;
-	struct words keys;      /* texts of pieces in which names are numbers */
-	vec(const char *) made; /* by number of a key: the function */
-	struct strbuf *functions;
+	struct words keys;         /* texts of pieces in which names are numbers */
+	vec(struct function) made; /* by number of a key */
+	vec(struct open_loop) around;
 };
 struct piece {
 	const char *s, *end;
@@ -261,10 +273,10 @@ static void add_lines(struct strbuf *to, const struct piece *c, size_t deep)
 	}
 }
 
-static const char *make_function(struct outline *o, const struct piece *c, size_t tabs)
+static void make_function(struct outline *o, const struct piece *c, size_t tabs)
 {
 	struct printer *p = o->p;
-	struct strbuf *to = o->functions;
+	struct strbuf text = {.arena = p->cx->arena}, *to = &text;
 	const char *name = fresh_in_file(p, "loop"), *type = "void ";
 	uint32_t n = 0;
 
@@ -283,7 +295,16 @@ static const char *make_function(struct outline *o, const struct piece *c, size_
 	if (c->result)
 		sb_printf(to, "\treturn %s;\n", c->result);
 	sb_str(to, "}\n\n");
-	return name;
+	*vec_push(p->cx->arena, &o->made) = (struct function){.name = name, .text = text.s};
+}
+
+static double rounds_around(const struct outline *o)
+{
+	double n = 1;
+
+	for (uint32_t i = 0; i < o->around.len; i++)
+		n *= o->around.at[i].rounds;
+	return n;
 }
 
 /* A call in the place of the piece; false: it can be no function */
@@ -298,13 +319,14 @@ static bool put_call(struct outline *o, struct piece *c, struct strbuf *to)
 	const char *key = key_of(o, c);
 	if (!has_word(p, &o->keys, key, strlen(key))) {
 		add_word(p, &o->keys, key, strlen(key));
-		const char *made = make_function(o, c, tabs);
-		*vec_push(p->cx->arena, &o->made) = made;
+		make_function(o, c, tabs);
 	}
+	struct function *f = &o->made.at[word_number(p, &o->keys, key, strlen(key))];
+	f->work += rounds_around(o) * work_of(c->s, c->end);
 	sb_add(to, c->s, tabs);
 	if (c->result)
 		sb_printf(to, "%s = ", c->result);
-	sb_printf(to, "%s(", o->made.at[word_number(p, &o->keys, key, strlen(key))]);
+	sb_printf(to, "%s(", f->name);
 	for (uint32_t k = 0; k < c->names.at.len; k++) {
 		const struct variable *v = parameter(o, c, k);
 		if (v)
@@ -335,10 +357,48 @@ bool is_piece_mark(const char *s)
 	return *s == PIECE[0] || *s == PIECE_END[0];
 }
 
-const char *loops_as_functions(struct printer *p, const struct interface *f, const char *body,
-			       struct strbuf *functions)
+/* Loops that begin or end with the line at s, which stays in run() */
+static void follow_loop(struct outline *o, const char *s)
 {
-	struct outline o = {.p = p, .functions = functions};
+	size_t tabs = strspn(s, "\t");
+	bool opens = line_end(s)[-1] == '{';
+
+	s += tabs;
+	if (o->around.len && *s == '}' && o->around.at[o->around.len - 1].tabs == tabs)
+		o->around.len--;
+	if (opens && !strncmp(s, "for (", 5))
+		*vec_push(o->p->cx->arena, &o->around) =
+			(struct open_loop){.tabs = tabs, .rounds = rounds_of(s)};
+}
+
+static int by_work(const void *a, const void *b)
+{
+	const struct function *f = *(const struct function *const *)a,
+			      *g = *(const struct function *const *)b;
+
+	return f->work != g->work ? (f->work < g->work ? 1 : -1) : (f > g) - (f < g);
+}
+
+/* Marks the functions that do the most, as many as there is room for */
+static void mark_heavy(struct outline *o)
+{
+	vec(struct function *) order = {0};
+	uint32_t lines = 0;
+
+	for (uint32_t i = 0; i < o->made.len; i++)
+		*vec_push(o->p->cx->arena, &order) = &o->made.at[i];
+	if (order.len)
+		qsort(order.at, order.len, sizeof(*order.at), by_work);
+	for (uint32_t i = 0; i < order.len && lines < HEAVY_LINES; i++) {
+		order.at[i]->heavy = true;
+		lines += count_lines(order.at[i]->text);
+	}
+}
+
+const char *loops_as_functions(struct printer *p, const struct interface *f, const char *body,
+			       struct strbuf *heavy, struct strbuf *light)
+{
+	struct outline o = {.p = p};
 	struct strbuf out = {.arena = p->cx->arena};
 	bool cuts = count_lines(body) > LONG_BODY;
 
@@ -352,8 +412,12 @@ const char *loops_as_functions(struct printer *p, const struct interface *f, con
 		if (c.end && put_call(&o, &c, &out))
 			continue;
 		end = line_end(s) + 1;
+		follow_loop(&o, s);
 		if (!is_piece_mark(s))
 			sb_add(&out, s, (size_t)(end - s));
 	}
+	mark_heavy(&o);
+	for (uint32_t i = 0; i < o.made.len; i++)
+		sb_str(o.made.at[i].heavy ? heavy : light, o.made.at[i].text);
 	return out.s ? out.s : "";
 }

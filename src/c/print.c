@@ -6,7 +6,8 @@
 
 #include "c/ops.h"
 
-#define LONG_CODE 5000 /* lines of run() and of its loops that are functions */
+#define LONG_LOOPS 1500 /* lines of functions: gcc -O3 takes a second for so many */
+#define LONG_CODE  3000 /* lines of a run() without such functions */
 
 #define D(id) (1u << DT_##id)
 static const struct c_op c_ops[ONNX_COUNT] = {
@@ -423,25 +424,28 @@ static void ask_for_less(struct strbuf *to)
 }
 
 /* gcc takes minutes for the passes that it has at -O3 alone where the code is that long, and gcc 12
- * may fail in one of them. A run() whose loops are functions has little left that gets faster. */
-static void print_code(struct strbuf *to, const char *loops, const char *code)
+ * may fail in one of them. A run() whose loops are functions has little left that gets faster. Of
+ * many loops a few do nearly all of the work: these are left at -O3. */
+static void print_code(struct strbuf *to, const char *heavy, const char *light, const char *code)
 {
-	bool all = count_lines(loops) + count_lines(code) > LONG_CODE;
+	bool many = count_lines(light) > LONG_LOOPS;
 
-	if (all)
+	sb_str(to, heavy);
+	if (!many)
+		sb_str(to, light);
+	if (*heavy || count_lines(code) > LONG_CODE)
 		ask_for_less(to);
-	sb_str(to, loops);
-	if (*loops && !all)
-		ask_for_less(to);
+	if (many)
+		sb_str(to, light);
 	sb_str(to, code);
 }
 
 static void print_file(struct printer *p, const struct interface *f, const char *checks,
 		       struct strbuf *to, const struct strbuf *header)
 {
-	struct strbuf loops = {.arena = p->cx->arena};
+	struct strbuf heavy = {.arena = p->cx->arena}, light = heavy;
 	const char *body = without_unread(p, p->out.s ? p->out.s : "");
-	body = loops_as_functions(p, f, body, &loops);
+	body = loops_as_functions(p, f, body, &heavy, &light);
 	const char *start = textf(p, "%s%s", checks, placed(p, body));
 	struct strbuf run = {.arena = p->cx->arena};
 
@@ -491,10 +495,11 @@ static void print_file(struct printer *p, const struct interface *f, const char 
 	if (*checks)
 		sb_str(to, "#define PTGC_MOST (INT64_MAX / 64) /* elements of an array */\n");
 	sb_str(to, "\n");
-	functions(p, textf(p, "%s%s", loops.s ? loops.s : "", code), to);
+	const char *first = heavy.s ? heavy.s : "", *then = light.s ? light.s : "";
+	functions(p, textf(p, "%s%s%s", first, then, code), to);
 	print_arrays(p, to);
 	print_find_weights(p, to);
-	print_code(to, loops.s ? loops.s : "", code);
+	print_code(to, first, then, code);
 	print_messages(p, to);
 }
 

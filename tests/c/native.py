@@ -207,8 +207,7 @@ class Emulated:
         source = Path(folder) / f"{hashlib.sha1(code.encode()).hexdigest()[:16]}.c"
         source.write_text(code)
         self.program = source.with_suffix(f".{machine}")
-        flags = ("-O1", *PROMISED[1:]) if code.count("\n") > LONG else PROMISED  # as mode="NATIVE" chooses
-        r = subprocess.run([compiler, "-std=c99", *flags, "-static", f"-DNAME={twin.name}", "-o", self.program, source,
+        r = subprocess.run([compiler, "-std=c99", *PROMISED, "-static", f"-DNAME={twin.name}", "-o", self.program, source,
                             TOP / "tests/c/emulated.c", "-lm"], capture_output=True, text=True)
         if r.returncode:
             raise AssertionError(r.stderr[:3000])

@@ -1,0 +1,10 @@
+# Of the many loops of a sampler the few that do the most stand before the request for less: those over the 100 data.
+$PTGC --target=c --strip "$TOP/examples/nuts/regression.ptg" -o nuts.c
+sed '/^\/\* what follows is long/,$d' nuts.c >heavy.c
+sed '1,/^\/\* what follows is long/d' nuts.c >light.c
+heavy=$(grep -c '^PTGC_CALL .* regression_loop' heavy.c)
+light=$(grep -c '^PTGC_CALL .* regression_loop' light.c)
+[ "$heavy" -gt 3 ] && [ $((heavy * 20)) -lt "$light" ] && echo few of many
+grep -q '^		for (.* < 100; ' heavy.c && echo those over the data < 100; ' heavy.c
+lines=$(sed '1,/^PTGC_CALL .* regression_loop/d' heavy.c | wc -l)
+[ "$lines" -lt 200 ] && echo few lines
