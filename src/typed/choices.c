@@ -11,6 +11,8 @@
  *	k < 3 of constants k is a mask;
  *	Switch(p < 0, a, x) is x for a probability p, the result of Sigmoid or Softmax;
  *	sigmoid(x) >= 0 and sigmoid(x) <= 1 are x <= inf: x is not NaN;
+ *	Sum(Switch(c, x, -inf)) is Switch(c, Sum(x), -inf) where c says the same of all that is
+ *		summed up, as a check of parameters does;
  *	Sigmoid(x) beside Softplus(x) or Softplus(-x), which take e = exp(-|x|), is made of e.
  */
 #include <math.h>
@@ -521,6 +523,68 @@ static bool drop_stretch(struct choices *c, struct node *n)
 	return false;
 }
 
+/* ---- sums ---- */
+
+/* Is the sum of some k, at least so many, k itself? */
+static bool is_own_sum(double k, int64_t least)
+{
+	return isinf(k) || isnan(k) ? least > 0 : k == 0 && !signbit(k);
+}
+
+/* The condition of a choice for the sum over axes along which it says the same; NULL: it does not
+ */
+static struct value *condition_of_sum(struct choices *c, struct node *sum, struct value *condition,
+				      const int *axes, int naxes)
+{
+	const struct type *t = &condition->type;
+
+	if (!t->rank)
+		return condition;
+	if (t->rank != sum->in[0]->type.rank)
+		return NULL;
+	for (int i = 0; i < naxes; i++)
+		if (!dim_is(c->cx, t->dims[axes[i]], 1))
+			return NULL;
+	struct cv *props = new (c->cx->arena, struct cv);
+	*props = *prop(c->cx, sum, "axes");
+	return graph_node(c->cx, &c->out, &op_table[OP_Squeeze], props, &condition, 1, sum->span)
+		->out[0];
+}
+
+static bool choose_sum(struct choices *c, struct node *n)
+{
+	struct ctx *cx = c->cx;
+	struct node *choice = n->in[0]->def;
+	int axes[MAX_RANK], naxes;
+	int64_t least = 1;
+	uint32_t i;
+	double k;
+
+	if (!is_call(choice, OP_Switch) || prop_bool(cx, n, "keepdims"))
+		return false;
+	naxes = prop_axes(cx, n, "axes", n->in[0]->type.rank, axes, true);
+	for (int a = 0; a < naxes; a++)
+		least &= dim_ge(cx, n->in[0]->type.dims[axes[a]], 1);
+	for (i = 1; i < 3; i++)
+		if (uniform_number(constant_data(choice->in[i]), &k) && is_own_sum(k, least) &&
+		    same_shape(cx, choice->in[3 - i], n->in[0]))
+			break;
+	struct value *condition =
+		i < 3 && naxes > 0 ? condition_of_sum(c, n, choice->in[0], axes, naxes) : NULL;
+	if (!condition)
+		return false;
+	struct value **in = new_array(cx->arena, struct value *, 3);
+	in[0] = condition;
+	in[i] = graph_number(cx, (enum dtype)n->out[0]->type.dtype, k, n->span);
+	in[3 - i] =
+		graph_node(cx, &c->out, n->op, n->props, &choice->in[3 - i], 1, n->span)->out[0];
+	n->op = &op_table[OP_Switch];
+	n->props = NULL;
+	n->in = in;
+	n->nin = 3;
+	return true;
+}
+
 /* ---- ranges ---- */
 
 /* A comparison with a bound of Sigmoid says that the argument is not NaN. */
@@ -603,7 +667,7 @@ static bool rewrite_node(struct choices *c, struct node *n, bool first)
 		return fold_comparison(c, n) || compare_argument(c, n);
 	if (is_call(n, OP_Add) || is_call(n, OP_Sub) || is_call(n, OP_Mul))
 		return drop_stretch(c, n);
-	return false;
+	return is_call(n, OP_Sum) && choose_sum(c, n);
 }
 
 /* Nested blocks are made anew inside out: this recurses as deep as they nest. */

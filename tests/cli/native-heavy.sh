@@ -5,6 +5,6 @@ sed '1,/^\/\* what follows is long/d' nuts.c >light.c
 heavy=$(grep -c '^PTGC_CALL .* regression_loop' heavy.c)
 light=$(grep -c '^PTGC_CALL .* regression_loop' light.c)
 [ "$heavy" -gt 3 ] && [ $((heavy * 20)) -lt "$light" ] && echo few of many
-grep -q '^		for (.* < 100; ' heavy.c && echo those over the data < 100; ' heavy.c
+grep -q '^		for (.* < 100; ' heavy.c && echo those over the data
 lines=$(sed '1,/^PTGC_CALL .* regression_loop/d' heavy.c | wc -l)
 [ "$lines" -lt 200 ] && echo few lines

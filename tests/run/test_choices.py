@@ -1,6 +1,7 @@
 """-fchoices (src/typed/choices.c) where a choice only looks like one that can go: NumPy's numbers at every level."""
 
 import numpy as np
+import onnx
 import pytest
 
 import ptg
@@ -113,3 +114,54 @@ def test_guards_of_data(math, tmp_path, monkeypatch):
     y, d = ptg.run(model, m, math=math)
     np.testing.assert_allclose(y, [0, 0, -np.inf, 3 * np.log(2)], rtol=1e-15)
     np.testing.assert_array_equal(d, [0, 0, np.inf, 1.5])
+
+
+def summed(c, x, k, axes):
+    with np.errstate(invalid="ignore"):
+        return np.sum(np.where(c, x, k), axis=axes)
+
+
+# the condition, x, the number that is chosen elsewhere, axes; the condition is longer than one element in some
+SUMS = {
+    "number": ("bool[]", "float64[4]", "-inf", "[0]"), "one": ("bool[1]", "float64[4]", "-inf", "[0]"),
+    "all axes": ("bool[1, 1]", "float64[2, 3]", "-inf", "None"), "rows": ("bool[2, 1]", "float64[2, 3]", "-inf", "[1]"),
+    "columns": ("bool[2, 1]", "float64[2, 3]", "-inf", "[0]"), "each": ("bool[2, 3]", "float64[2, 3]", "-inf", "[1]"),
+    "lower rank": ("bool[1]", "float64[2, 3]", "-inf", "[1]"), "middle": ("bool[2, 1, 3]", "float64[2, 4, 3]", "nan", "[1]"),
+    "zero": ("bool[2, 1]", "float64[2, 3]", "0.0", "[-1]"), "negative zero": ("bool[1]", "float64[3]", "-0.0", "[0]"),
+    "finite": ("bool[2, 1]", "float64[2, 3]", "0.1", "[1]"), "empty": ("bool[2, 1]", "float64[2, 0]", "-inf", "[1]"),
+    "open": ("bool[2, 1]", "float64[2, n]", "-inf", "[1]"), "open zero": ("bool[2, 1]", "float64[2, n]", "0.0", "[1]"),
+    "stretched": ("bool[2, 1]", "float64[2, 1]", "[[-inf, -inf, -inf]]", "[1]"), "short": ("bool[3]", "float64[1]", "-inf", "[0]"),
+    "integers": ("bool[2, 1]", "int8[2, 3]", "int8(0)", "[1]"), "bools": ("bool[2, 1]", "bool[2, 3]", "False", "[1]"),
+    "floats": ("bool[2, 1]", "float32[2, 3]", "float32(inf)", "[1]"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("math", LEVELS)
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("case", SUMS)
+def test_sums_of_choices(case, turned, math):
+    """A condition that is the same for all that is summed up may choose between sums."""
+    condition, type_, k, axes = SUMS[case]
+    dtype = type_.partition("[")[0]
+    sides = f"{k}, x" if turned else f"x, {k}"
+    model = text(f"c: {condition}, x: {type_}", f"y = Sum{{axes={axes}}}(Switch(c, {sides}))")
+    number = {"-inf": -np.inf, "nan": np.nan, "False": False}.get(k)
+    number = np.array(eval(k, {"inf": np.inf, **vars(np)}) if number is None else number, dtype)
+    rng = np.random.default_rng(1)
+    for n in (0, 1, 5) if "n" in type_.partition("[")[2] else (2,):
+        shape = [int(d.replace("n", str(n))) for d in type_.partition("[")[2][:-1].split(",")]
+        lengths = [int(d) for d in condition[5:-1].split(",") if d]
+        for way in "same", "other", "mixed":
+            x = rng.integers(0, 2 if dtype == "bool" else 100, shape).astype(dtype)
+            if dtype.startswith("float") and way == "mixed" and x.size:
+                x.flat[0], x.flat[-1] = np.nan, np.inf
+            c = np.full(lengths, way == "same") if way != "mixed" else rng.random(lengths) < 0.5
+            want = summed(~c if turned else c, x, number, None if axes == "None" else tuple(eval(axes)))
+            np.testing.assert_array_equal(ptg.run(model, c, x, math=math), want)
+
+
+def test_sum_of_a_checked_density_chooses_once():
+    model = text("s: float64[b, 1], x: float64[b, 100]", "y = Sum{axes=[1]}(Switch(s > 0, -0.5 * x * x - Log(s), -inf))")
+    made = onnx.shape_inference.infer_shapes(onnx.load_model_from_string(ptg.compile(model)), data_prop=True).graph
+    ranks = {v.name: len(v.type.tensor_type.shape.dim) for v in [*made.value_info, *made.output]}
+    assert {ranks[n.output[0]] for n in made.node if n.op_type == "Where"} == {1}
