@@ -28,6 +28,13 @@ bool uniform_number(const struct tensor *t, double *k)
 	return t && (t->count == 1 || t->splat) && first_number(t, k);
 }
 
+bool is_plus_zero(const struct tensor *t)
+{
+	double k;
+
+	return uniform_number(t, &k) && k == 0 && !signbit(k);
+}
+
 bool single_int(const struct tensor *t, int64_t *k)
 {
 	return t && t->data && t->count == 1 && tensor_int(t, 0, k);

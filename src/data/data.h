@@ -54,6 +54,7 @@ bool single_int(const struct tensor *t, int64_t *k); /* the same, an integer or 
 /* Has t one element, or more that are stored as one? *k: the value of each, exactly */
 bool uniform_number(const struct tensor *t, double *k);
 bool uniform_int(const struct tensor *t, int64_t *k);
+bool is_plus_zero(const struct tensor *t); /* the same, of 0 and not of -0 */
 /* Is each element k, and are `most` or fewer stored? Of no element at all: yes. */
 bool all_are(const struct tensor *t, double k, uint64_t most);
 /* Have they one dtype, one shape, and the same bits? A splat is none that is written out. */

@@ -17,8 +17,7 @@
 #define MAX_SUMS  16
 #define MAX_PICKS 4 /* nodes that pick elements, one behind the other */
 
-/* Is v one finite number, with no more axes than x? */
-static bool is_number_beside(const struct value *v, const struct value *x, double *k)
+bool is_number_beside(const struct value *v, const struct value *x, double *k)
 {
 	return v->type.rank <= x->type.rank && single_number(constant_data(v), k) && isfinite(*k);
 }
@@ -311,11 +310,6 @@ static struct value *power(struct build *b, struct value **in)
 	if (k == -2 && joins && in[0]->type.dtype != DT_FLOAT16)
 		return emit_(b, ONNX_Reciprocal, emit_(b, ONNX_Mul, in[0], in[0]));
 	return k == 2 ? emit_(b, ONNX_Mul, in[0], in[0]) : k == 1 ? in[0] : NULL;
-}
-
-static struct value *opposite(struct build *b, struct value *c)
-{
-	return is_onnx(c->def, ONNX_Not) ? c->def->in[0] : emit_(b, ONNX_Not, c);
 }
 
 /* Where(c, k, Where(d, k, x)) of one constant k asks both conditions at once; so do the other three

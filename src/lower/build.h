@@ -332,6 +332,8 @@ bool says_shape(const struct node *n, uint32_t k); /* does input k decide the re
 /* algebra.c: the same by a cheaper node; NULL: there is none */
 struct value *by_algebra(struct build *b, const struct onnx_op *op, struct value **in,
 			 uint32_t nin);
+/* Is v a constant of one finite number, with no more axes than x? *k: the number */
+bool is_number_beside(const struct value *v, const struct value *x, double *k);
 /* k as the constant v is, which has one element: of its dtype and rank */
 struct value *number_like(struct build *b, const struct value *v, double k);
 /* the sum of v along axes, by that of what v is made of; NULL: there is no such way */
@@ -379,6 +381,8 @@ const char *what_must_hold(struct build *b, const struct sides *s);
  * id: those that are. sizes: is a value needed if only its size is read? */
 const bool *drop_needless_checks(struct ctx *cx, struct block *k, bool sizes);
 /* select.c */
+/* not c, for bools: of Not(c) it is c */
+struct value *opposite(struct build *b, struct value *c);
 struct value *where(struct build *b, struct value *c, struct value *x, struct value *y);
 bool may_be_minus_zero(struct build *b, const struct value *v);
 /* lower.c: an op on ONNX values, as if the user had written it */

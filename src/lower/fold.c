@@ -178,13 +178,12 @@ static struct value *fold_arithmetic(struct build *b, enum onnx_id op, struct va
 	return const_tensor(b, r);
 }
 
-/* Is v the constant k, for k = 0 of floats +0, with no more axes than the other operand? */
-static bool is_number_beside(const struct value *v, double k, const struct value *other)
+/* Is v the number k beside x, for k = 0 of floats +0? */
+static bool is_neutral(const struct value *v, const struct value *x, double k)
 {
-	double x;
+	double is;
 
-	return v->type.rank <= other->type.rank && single_number(constant_data(v), &x) && x == k &&
-	       !signbit(x);
+	return is_number_beside(v, x, &is) && is == k && !signbit(is);
 }
 
 /* x, for x + 0, x - 0, x * 1, x / 1, x and true, x or false. Not for x + 0 of floats: -0 + 0 is +0.
@@ -196,9 +195,9 @@ static struct value *skip_neutral(enum onnx_id op, struct value **in)
 
 	if (is_comparison(op) || op == ONNX_Mod || (real && op == ONNX_Add))
 		return NULL;
-	if (is_number_beside(in[1], k, in[0]))
+	if (is_neutral(in[1], in[0], k))
 		return in[0];
-	return op != ONNX_Sub && op != ONNX_Div && is_number_beside(in[0], k, in[1]) ? in[1] : NULL;
+	return op != ONNX_Sub && op != ONNX_Div && is_neutral(in[0], in[1], k) ? in[1] : NULL;
 }
 
 /* Has x the shape that broadcasting x with y gives? */

@@ -16,7 +16,7 @@ static bool one_bool(const struct value *v, const struct value *c, int64_t *is)
 	return v->type.dtype == DT_BOOL && v->type.rank <= c->type.rank && single_int(v->data, is);
 }
 
-static struct value *negated(struct build *b, struct value *c)
+struct value *opposite(struct build *b, struct value *c)
 {
 	return is_onnx(c->def, ONNX_Not) ? c->def->in[0] : emit_(b, ONNX_Not, c);
 }
@@ -27,9 +27,9 @@ struct value *where(struct build *b, struct value *c, struct value *x, struct va
 	int64_t is;
 
 	if (one_bool(y, c, &is))
-		return is ? emit_(b, ONNX_Or, negated(b, c), x) : emit_(b, ONNX_And, c, x);
+		return is ? emit_(b, ONNX_Or, opposite(b, c), x) : emit_(b, ONNX_And, c, x);
 	if (one_bool(x, c, &is))
-		return is ? emit_(b, ONNX_Or, c, y) : emit_(b, ONNX_And, negated(b, c), y);
+		return is ? emit_(b, ONNX_Or, c, y) : emit_(b, ONNX_And, opposite(b, c), y);
 	b->zero_sign_counts = true;
 	struct value *r = emit_(b, ONNX_Where, c, x, y);
 	b->zero_sign_counts = false;

@@ -52,8 +52,9 @@ static bool adds_almost_0(const struct node *n)
 	       (computes(n, ONNX_Sub) && is_almost(n->in[1], 0));
 }
 
-/* Is v 0, of this sign? Of a number that ONNX Runtime computes when it loads the model: yes */
-static bool is_zero(struct build *b, struct value *v, bool negative)
+/* May v be 0, of this sign, when the model is loaded? A number that ONNX Runtime computes then may
+ * be any. */
+static bool may_fold_to_zero(struct build *b, struct value *v, bool negative)
 {
 	bool open;
 	double k;
@@ -69,9 +70,10 @@ static bool makes_plus_0(struct build *b, const struct node *n)
 	struct value *const *x = n->in;
 
 	if (computes(n, ONNX_Sub))
-		return may_be_minus_zero(b, x[0]) && is_zero(b, x[1], true);
-	return computes(n, ONNX_Add) && ((may_be_minus_zero(b, x[0]) && is_zero(b, x[1], false)) ||
-					 (may_be_minus_zero(b, x[1]) && is_zero(b, x[0], false)));
+		return may_be_minus_zero(b, x[0]) && may_fold_to_zero(b, x[1], true);
+	return computes(n, ONNX_Add) &&
+	       ((may_be_minus_zero(b, x[0]) && may_fold_to_zero(b, x[1], false)) ||
+		(may_be_minus_zero(b, x[1]) && may_fold_to_zero(b, x[0], false)));
 }
 
 static bool multiplies_by_almost_1(const struct node *n)

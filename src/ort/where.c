@@ -76,7 +76,7 @@ static bool loses_sign(struct ctx *cx, const struct value *c, bool holds, const 
 }
 
 /* ONNX Runtime makes Where(c, y, x) of Where(Not(c), x, y); it leaves this alone. */
-static struct value *opposite(struct build *b, struct value *c)
+static struct value *opposite_that_stays(struct build *b, struct value *c)
 {
 	return emit_(b, ONNX_Equal, c, const_int_of(b, DT_BOOL, 0));
 }
@@ -101,7 +101,7 @@ struct value *where_with_signs(struct build *b, const struct node *n)
 	}
 	if (!loses_sign(b->cx, c, true, x, y))
 		return emit_(b, ONNX_Where, c, x, y);
-	struct value *other = opposite(b, c);
+	struct value *other = opposite_that_stays(b, c);
 	if (!loses_sign(b->cx, c, false, y, x))
 		return emit_(b, ONNX_Where, other, y, x);
 	struct value *one = const_int_of(b, (enum dtype)x->type.dtype, 1);

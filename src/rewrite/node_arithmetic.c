@@ -71,7 +71,8 @@ struct value *make_reciprocal(struct ctx *cx, struct node *n)
 	return NULL;
 }
 
-static bool is_zero(const struct value *v)
+/* Is v the float 0 or -0, perhaps in other dims? */
+static bool is_float_zero_behind_shape(const struct value *v)
 {
 	double k;
 
@@ -89,7 +90,8 @@ struct value *drop_zero(struct ctx *cx, struct node *n)
 		return NULL;
 	for (int i = 0; i < 2; i++) {
 		struct value *x = n->in[1 - i];
-		if (!is_zero(n->in[i]) || !same_type(cx, &x->type, &n->out[0]->type))
+		if (!is_float_zero_behind_shape(n->in[i]) ||
+		    !same_type(cx, &x->type, &n->out[0]->type))
 			continue;
 		if (sum || i == 1)
 			return x;
@@ -141,7 +143,8 @@ struct value *join_choices(struct ctx *cx, struct node *n)
 	if (cx->opt.signed_zeros || c != resolve(w[1]->in[0]) || !same_dims(cx, c->type, *t))
 		return NULL;
 	for (int i = 0; i < 2; i++) {
-		if (!is_zero(resolve(w[i]->in[2])) || !is_zero(resolve(w[1 - i]->in[1])))
+		if (!is_float_zero_behind_shape(resolve(w[i]->in[2])) ||
+		    !is_float_zero_behind_shape(resolve(w[1 - i]->in[1])))
 			continue;
 		become(cx, n, ONNX_Where, c, resolve(w[i]->in[1]), resolve(w[1 - i]->in[2]));
 		return NULL;

@@ -118,7 +118,8 @@ uint32_t choice_in(struct repeats *r, struct node *n, uint32_t c)
 
 /* ---- what values are in a class ---- */
 
-static bool is_zero(const struct value *v)
+/* Is v the number 0, perhaps with axes of length 1 before? */
+static bool is_zero_behind_axes(const struct value *v)
 {
 	double k;
 
@@ -145,7 +146,7 @@ static enum in_class chosen_state(struct repeats *r, struct region *g, struct no
 		return s;
 	if (!g->mixed && same_dims(r->cx, v->type, out->type))
 		return CHOSEN;
-	return is_zero(v) ? ZERO : SHORTER;
+	return is_zero_behind_axes(v) ? ZERO : SHORTER;
 }
 
 /* Are all arguments of n that are no conditions 0, and the result too? */
@@ -155,7 +156,7 @@ static bool keeps_zero(struct repeats *r, const struct region *g, const struct n
 	bool is = is_one_of(n->op, ops, countof(ops));
 
 	for (uint32_t i = is_call(n, OP_Switch); i < n->nin; i++)
-		is &= state_of(r, g, n->in[i], c) == ZERO || is_zero(n->in[i]);
+		is &= state_of(r, g, n->in[i], c) == ZERO || is_zero_behind_axes(n->in[i]);
 	return is;
 }
 

@@ -761,8 +761,8 @@ bool lower_arange(struct build *b, struct node *n)
 	for (int i = 0; i < 3; i++)
 		v[i] = cast(b, low(b, n->in[i]), wide_float(b));
 	v[0] = for_each_item(b, v[0], n->out[0]->type);
-	double start, by;
-	bool zero = single_number(v[0]->data, &start) && start == 0 && !signbit(start);
+	double by;
+	bool zero = is_plus_zero(v[0]->data);
 	struct value *distance = zero ? v[1] : emit_(b, ONNX_Sub, v[1], v[0]);
 	if (ints && !fits_float64(b, n, 0)) {
 		struct value *from = cast(b, low(b, n->in[0]), DT_INT64);

@@ -3,7 +3,6 @@
  * numbers. The places between elements where a slice begins and ends cut x into parts: zeros[1:3]
  * .set(y) is Pad(y), x[1:3].inc(y) is x + Pad(y), x[1:3].set(y) is Concat(x[:1], y, x[3:]).
  */
-#include <math.h>
 #include <string.h>
 
 #include "lower/ops/lowerings.h"
@@ -81,14 +80,7 @@ static struct value *insert_index_axis(struct build *b, struct value *y, uint32_
 	return unsqueeze(b, y, &(int64_t){y->type.rank - from_end}, 1);
 }
 
-static bool is_plus_zero(const struct tensor *t)
-{
-	double k;
-
-	return uniform_number(t, &k) && k == 0 && !signbit(k);
-}
-
-/* Is x zeros, as in the gradient of x[...]? */
+/* Is x +0 in all places, as in the gradient of x[...]? */
 static bool is_zeros(const struct value *x)
 {
 	const struct node *n = x->def;
