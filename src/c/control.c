@@ -51,7 +51,7 @@ static void make_place(struct printer *p, const struct value *v, const char *con
 	struct held *h = held(p, v);
 
 	set_lengths(p, v, known);
-	if (single(p, v) && !h->stored) {
+	if (is_single(p->cx, &v->type) && !h->stored) {
 		h->name = h->result ? fresh(p, "x") : fresh_for(p, v, "x");
 		h->where = NUMBER;
 		h->result = false;
@@ -144,7 +144,7 @@ void if_put(struct printer *p, const struct node *n)
 static void make_state(struct printer *p, const struct value *param, const struct value *init)
 {
 	const char *known[MAX_RANK];
-	bool number = single(p, param) && !held(p, param)->stored;
+	bool number = is_single(p->cx, &param->type) && !held(p, param)->stored;
 	uint32_t mark = p->once.len;
 
 	for (uint32_t k = 0; k < param->type.rank; k++)

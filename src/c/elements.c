@@ -13,11 +13,10 @@ const char *operand(struct printer *p, const struct node *n, uint32_t i, const c
 	const struct value *x = n->in[i], *y = n->out[0];
 	const char *own[MAX_RANK + 1];
 	uint32_t more = y->type.rank - x->type.rank;
-	int64_t c;
 
 	for (uint32_t k = 0; k < x->type.rank; k++) {
 		dim d = x->type.dims[k];
-		if (dim_is_const(p->cx, d, &c) && c == 1)
+		if (dim_is(p->cx, d, 1))
 			own[k] = "0";
 		else if (dim_eq(p->cx, d, y->type.dims[k + more]) || x->data)
 			own[k] = ix[k + more];
@@ -95,7 +94,6 @@ void each_shape(struct printer *p, const struct node *n)
 {
 	const struct value *y = n->out[0];
 	const char *known[MAX_RANK];
-	int64_t c;
 
 	for (uint32_t k = 0; k < y->type.rank; k++) {
 		known[k] = NULL;
@@ -105,7 +103,7 @@ void each_shape(struct printer *p, const struct node *n)
 			if (!x || k < more)
 				continue;
 			dim d = x->type.dims[k - more];
-			if (dim_is_const(p->cx, d, &c) && c == 1)
+			if (dim_is(p->cx, d, 1))
 				continue;
 			const char *s = dim_text(p, d, false, NULL);
 			if (!s)
@@ -123,8 +121,7 @@ void each_shape(struct printer *p, const struct node *n)
 		for (uint32_t k = 0; x && k < x->type.rank; k++) {
 			uint32_t j = k + y->type.rank - x->type.rank;
 			dim d = x->type.dims[k];
-			if ((dim_is_const(p->cx, d, &c) && c == 1) ||
-			    dim_eq(p->cx, d, y->type.dims[j]))
+			if (dim_is(p->cx, d, 1) || dim_eq(p->cx, d, y->type.dims[j]))
 				continue;
 			const char *a = dim_text(p, d, false, NULL), *b = held(p, y)->dims[j];
 			a = a ? a : held(p, x)->dims[k];

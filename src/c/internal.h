@@ -217,7 +217,6 @@ void unbind_length(struct printer *p, const char *text); /* whatever is called t
 void set_lengths(struct printer *p, const struct value *v, const char *const *known);
 bool known_lengths(struct printer *p, const struct value *v);
 const char *length(struct printer *p, const struct value *v, uint32_t axis);
-bool single(struct printer *p, const struct value *v);
 const char *count_of(struct printer *p, const struct value *v);
 void must_equal(struct printer *p, const char *a, const char *b, const char *what);
 void fail_if(struct printer *p, const char *what, const char *condition, ...) PRINTF(3, 4);

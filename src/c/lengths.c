@@ -255,16 +255,6 @@ void set_lengths(struct printer *p, const struct value *v, const char *const *kn
 	check_now(p);
 }
 
-bool single(struct printer *p, const struct value *v)
-{
-	int64_t c;
-
-	for (uint32_t i = 0; i < v->type.rank; i++)
-		if (!dim_is_const(p->cx, v->type.dims[i], &c) || c != 1)
-			return false;
-	return true;
-}
-
 const char *count_of(struct printer *p, const struct value *v)
 {
 	return product(p, held(p, v)->dims, v->type.rank);

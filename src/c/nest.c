@@ -333,7 +333,7 @@ static bool lies_flat(struct printer *p, const struct value *v, const struct val
 {
 	const struct held *h = held(p, v);
 
-	if (single(p, v) || (v->data && v->data->splat))
+	if (is_single(p->cx, &v->type) || (v->data && v->data->splat))
 		return true;
 	if (v->type.rank != as->type.rank)
 		return false;
@@ -403,7 +403,7 @@ void keep(struct printer *p, const struct value *v)
 	h->where = FORMULA;
 	while (v->def->out[result] != v)
 		result++;
-	if (single(p, v) && !h->stored) {
+	if (is_single(p->cx, &v->type) && !h->stored) {
 		for (uint32_t i = 0; i < v->type.rank; i++)
 			ix[i] = "0";
 		const char *s = op_of(p, v->def)->at(p, v->def, result, ix);

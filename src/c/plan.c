@@ -18,12 +18,11 @@ static char reads_of(const struct c_op *op, uint32_t i)
 static bool stretches(struct printer *p, const struct value *x, const struct value *result)
 {
 	uint32_t more = result->type.rank - x->type.rank;
-	int64_t c;
 
 	if (x->type.rank > result->type.rank)
 		return false;
 	for (uint32_t i = 0; i < result->type.rank; i++) {
-		bool one = dim_is_const(p->cx, result->type.dims[i], &c) && c == 1;
+		bool one = dim_is(p->cx, result->type.dims[i], 1);
 		if (i < more ? !one : !dim_eq(p->cx, x->type.dims[i - more], result->type.dims[i]))
 			return true;
 	}
@@ -34,12 +33,11 @@ bool only_units(struct printer *p, const struct node *n)
 {
 	const struct type *x = &n->in[0]->type, *y = &n->out[0]->type;
 	uint32_t i = 0, j = 0;
-	int64_t c;
 
 	for (;; i++, j++) {
-		while (i < x->rank && dim_is_const(p->cx, x->dims[i], &c) && c == 1)
+		while (i < x->rank && dim_is(p->cx, x->dims[i], 1))
 			i++;
-		while (j < y->rank && dim_is_const(p->cx, y->dims[j], &c) && c == 1)
+		while (j < y->rank && dim_is(p->cx, y->dims[j], 1))
 			j++;
 		if (i == x->rank || j == y->rank)
 			return i == x->rank && j == y->rank;

@@ -130,7 +130,7 @@ static void add_output(struct printer *p, struct interface *f, const struct valu
 		sb_printf(&f->fields_out, "\t%s %s;", type, name);
 	} else if (start) {
 		sb_printf(&f->fields_out, "\t%s *%s;", type, name);
-		if (own && !single(p, v)) {
+		if (own && !is_single(p->cx, &v->type)) {
 			held(p, v)->result = true;
 			held(p, v)->name = name;
 		}

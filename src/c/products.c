@@ -315,7 +315,6 @@ void matmul_shape(struct printer *p, const struct node *n)
 	struct factors f = factors_of(n);
 	const char *known[MAX_RANK];
 	uint32_t k = 0;
-	int64_t c;
 
 	for (; k < f.batch; k++) {
 		known[k] = NULL;
@@ -325,7 +324,7 @@ void matmul_shape(struct printer *p, const struct node *n)
 			if (k + own < f.batch)
 				continue;
 			dim d = v->type.dims[k + own - f.batch];
-			if (!known[k] || !(dim_is_const(p->cx, d, &c) && c == 1))
+			if (!known[k] || !dim_is(p->cx, d, 1))
 				known[k] = length(p, v, k + own - f.batch);
 		}
 	}

@@ -315,7 +315,7 @@ void reduce_put(struct printer *p, const struct node *n)
 	uint32_t outer = 0, inner = 0, k = 0, last = UINT32_MAX;
 	int64_t c;
 
-	bool number = single(p, y) && !h->stored && !h->result;
+	bool number = is_single(p->cx, &y->type) && !h->stored && !h->result;
 	if (!number)
 		make_array(p, y);
 	for (uint32_t i = 0; i < x->type.rank; i++) {

@@ -112,7 +112,6 @@ static enum part part_of(const struct printer *p, const struct value *v)
 static bool is_each_row(struct printer *p, const struct node *n, dim rows)
 {
 	const struct value *y = n->out[0];
-	int64_t c;
 
 	if (n->nout != 1 || !held(p, y)->each || y->type.rank != 1 || y->known ||
 	    !(is_float(y->type.dtype) || y->type.dtype == DT_BOOL) ||
@@ -122,7 +121,7 @@ static bool is_each_row(struct printer *p, const struct node *n, dim rows)
 		const struct value *x = n->in[i];
 		if (!x || x->type.rank == 0)
 			continue;
-		bool one = dim_is_const(p->cx, x->type.dims[0], &c) && c == 1;
+		bool one = dim_is(p->cx, x->type.dims[0], 1);
 		if (x->type.rank != 1 || (!one && !dim_eq(p->cx, x->type.dims[0], rows)))
 			return false;
 	}

@@ -26,7 +26,6 @@ static void axes_of_result(struct printer *p, const struct node *n, int *from)
 	uint32_t rank = adds ? y->type.rank : x->type.rank, next = 0;
 	int axes[MAX_RANK];
 	bool named[MAX_RANK] = {false};
-	int64_t c;
 	int count = onnx_axes(n, rank, axes);
 
 	for (int i = 0; i < count; i++) {
@@ -35,7 +34,7 @@ static void axes_of_result(struct printer *p, const struct node *n, int *from)
 		named[axes[i]] = true;
 	}
 	for (uint32_t i = 0; !adds && !count && i < rank; i++)
-		named[i] = dim_is_const(p->cx, x->type.dims[i], &c) && c == 1;
+		named[i] = dim_is(p->cx, x->type.dims[i], 1);
 	for (uint32_t i = 0; i < rank; i++)
 		if (adds)
 			from[i] = named[i] ? -1 : (int)next++;
@@ -81,12 +80,11 @@ const char *reshape_at(struct printer *p, const struct node *n, uint32_t i, cons
 {
 	const struct value *x = n->in[0], *y = n->out[0];
 	const char *own[MAX_RANK];
-	int64_t c;
 	uint32_t k = 0;
 
 	(void)i;
 	ZEROS(own);
-	if (single(p, x) || (x->data && x->data->splat))
+	if (is_single(p->cx, &x->type) || (x->data && x->data->splat))
 		return at(p, x, own);
 	if (x->data)
 		return loaded(p, x->type.dtype,
@@ -103,9 +101,9 @@ const char *reshape_at(struct printer *p, const struct node *n, uint32_t i, cons
 			textf(p, "%s[%s]", as.name, linear(p, held(p, y)->dims, y->type.rank, ix)));
 	}
 	for (uint32_t j = 0; j < x->type.rank; j++) {
-		if (dim_is_const(p->cx, x->type.dims[j], &c) && c == 1)
+		if (dim_is(p->cx, x->type.dims[j], 1))
 			continue;
-		while (dim_is_const(p->cx, y->type.dims[k], &c) && c == 1)
+		while (dim_is(p->cx, y->type.dims[k], 1))
 			k++;
 		own[j] = ix[k++];
 	}

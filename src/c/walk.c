@@ -121,15 +121,12 @@ static void print_node(struct printer *p, const struct block *b, const struct no
 }
 
 /* Are the lengths of all results known already, so that the order of the nodes is free? */
-static bool lengths_are_known(struct printer *p, const struct row_loop *r)
+static bool all_lengths_known(struct printer *p, const struct row_loop *r)
 {
 	for (uint32_t i = 0; i < r->all.len; i++)
-		for (uint32_t k = 0; k < r->all.at[i]->nout; k++) {
-			const struct type *t = &r->all.at[i]->out[k]->type;
-			for (uint32_t axis = 0; axis < t->rank; axis++)
-				if (!dim_text(p, t->dims[axis], false, NULL))
-					return false;
-		}
+		for (uint32_t k = 0; k < r->all.at[i]->nout; k++)
+			if (!known_lengths(p, r->all.at[i]->out[k]))
+				return false;
 	return true;
 }
 
@@ -160,7 +157,7 @@ static const struct node *print_next(struct printer *p, const struct block *b, c
 		print_node(p, b, n);
 		return n->next;
 	}
-	bool known = lengths_are_known(p, &r);
+	bool known = all_lengths_known(p, &r);
 	if (known)
 		print_rows(p, &r);
 	else

@@ -292,7 +292,23 @@ bool dim_is(struct ctx *cx, dim d, int64_t k)
 	return dim_is_const(cx, d, &v) && v == k;
 }
 
-bool dim_is_one(struct ctx *cx, dim d)
+bool dims_are_const(struct ctx *cx, const dim *d, uint32_t n, int64_t *v)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (!dim_is_const(cx, d[i], &v[i]))
+			return false;
+	return true;
+}
+
+bool dims_are_ones(struct ctx *cx, const dim *d, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (!dim_is(cx, d[i], 1))
+			return false;
+	return true;
+}
+
+bool dim_says_one(struct ctx *cx, dim d)
 {
 	int64_t v;
 
@@ -483,9 +499,9 @@ bool same_long_dims(struct ctx *cx, struct type a, struct type b)
 	uint32_t i = 0, j = 0;
 
 	for (;; i++, j++) {
-		while (i < a.rank && dim_is_one(cx, a.dims[i]))
+		while (i < a.rank && dim_says_one(cx, a.dims[i]))
 			i++;
-		while (j < b.rank && dim_is_one(cx, b.dims[j]))
+		while (j < b.rank && dim_says_one(cx, b.dims[j]))
 			j++;
 		if (i == a.rank || j == b.rank)
 			return i == a.rank && j == b.rank;

@@ -50,7 +50,11 @@ dim dims_product(struct ctx *cx, const dim *d, uint32_t n);
 bool dims_same_product(struct ctx *cx, const dim *a, uint32_t na, const dim *b, uint32_t nb);
 bool dim_is_const(struct ctx *cx, dim d, int64_t *v);
 bool dim_is(struct ctx *cx, dim d, int64_t k); /* d is this number, by equations, too */
-bool dim_is_one(struct ctx *cx, dim d);        /* d is written as 1: see dim_keep_ones() */
+bool dims_are_const(struct ctx *cx, const dim *d, uint32_t n, int64_t *v); /* v[i]: of d[i] */
+bool dims_are_ones(struct ctx *cx, const dim *d, uint32_t n); /* all of them, by equations, too */
+/* Only while elaborating: does the type say that d is 1? Elsewhere ask dim_is(d, 1). See
+ * dim_keep_ones(). */
+bool dim_says_one(struct ctx *cx, dim d);
 bool dim_eq(struct ctx *cx, dim a, dim b);     /* proved equal */
 bool dim_ne(struct ctx *cx, dim a, dim b);     /* proved different */
 bool dim_ge(struct ctx *cx, dim d, int64_t k); /* proved d >= k */
@@ -90,7 +94,7 @@ bool dim_broken(struct ctx *cx, struct broken *b); /* the last one, once; false:
 /*
  * Between dim_keep_ones(cx, true) and dim_keep_ones(cx, false), an equation n == 1 does not replace
  * n by 1. PyTensor broadcasts an axis only if its type says 1. With x: float64[n], an op that needs
- * n == 1 must not turn a later `x + y` into a broadcast of x: dim_is_one(n) stays false, although
+ * n == 1 must not turn a later `x + y` into a broadcast of x: dim_says_one(n) stays false, although
  * dim_is_const(n) is true. dim_keep_ones(cx, false) replaces all such atoms by 1.
  */
 void dim_keep_ones(struct ctx *cx, bool keep);

@@ -9,7 +9,6 @@ static struct cv make_splat(struct elab *e, enum dtype t, const dim *dims, uint3
 			    const struct cv *arg, struct span s)
 {
 	int64_t shape[MAX_RANK];
-	bool fixed = true;
 	struct value *one = constant_of(e, arg, t, s);
 
 	if (!one)
@@ -19,9 +18,7 @@ static struct cv make_splat(struct elab *e, enum dtype t, const dim *dims, uint3
 			   "a list fills a constructor without dims: %s([...])", dtypes[t].name);
 		return poison(s);
 	}
-	for (uint32_t i = 0; i < ndims; i++)
-		fixed &= dim_is_const(e->cx, dims[i], &shape[i]);
-	if (fixed) {
+	if (dims_are_const(e->cx, dims, ndims, shape)) {
 		for (uint32_t i = 0; i < ndims; i++)
 			if (shape[i] < 0) {
 				elab_error(e, s, E_SHAPE, "a dim cannot be negative");

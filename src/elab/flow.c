@@ -85,7 +85,7 @@ struct type outside_type(struct elab *e, struct value *out, const struct type *i
 		dim d = dim_find(e->cx, in->dims[i]);
 		bool same = !other || dim_eq(e->cx, d, other->dims[i]);
 		if (other &&
-		    dim_is_one(e->cx, d)) /* only if both are 1 is the result 1 in its type */
+		    dim_says_one(e->cx, d)) /* only if both are 1 is the result 1 in its type */
 			d = dim_find(e->cx, other->dims[i]);
 		t.dims[i + lead] = same && !is_local(e, d, mark)
 					   ? d

@@ -135,7 +135,7 @@ static void warn_length_one(struct elab *e, const struct node *n, struct span s)
 		return;
 	int count = prop_axes(e->cx, n, "axes", x->type.rank, axes, true);
 	for (int i = 0; i < count; i++)
-		if (!dim_is_one(e->cx, x->type.dims[axes[i]]))
+		if (!dim_says_one(e->cx, x->type.dims[axes[i]]))
 			return;
 	if (count > 0)
 		warn(e->cx, s, W_LENGTH_ONE, "%s along axis %d of %s: its length is 1", n->op->name,

@@ -50,10 +50,7 @@ bool is_true(const struct value *v)
 
 bool is_single(struct ctx *cx, const struct type *t)
 {
-	for (uint32_t i = 0; i < t->rank; i++)
-		if (!dim_is(cx, t->dims[i], 1))
-			return false;
-	return true;
+	return dims_are_ones(cx, t->dims, t->rank);
 }
 
 bool has_checks(const struct block *k)

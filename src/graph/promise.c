@@ -10,9 +10,9 @@ static bool lies_along(struct ctx *cx, const struct type *a, const struct type *
 	bool any = false;
 
 	for (uint32_t i = 0; i < b->rank; i++) {
-		if (!dim_is_one(cx, b->dims[i]) && !dim_eq(cx, a->dims[at + i], b->dims[i]))
+		if (!dim_says_one(cx, b->dims[i]) && !dim_eq(cx, a->dims[at + i], b->dims[i]))
 			return false;
-		any |= !dim_is_one(cx, b->dims[i]);
+		any |= !dim_says_one(cx, b->dims[i]);
 	}
 	return any;
 }

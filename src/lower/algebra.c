@@ -424,7 +424,7 @@ static struct value *sum_of_term(struct build *b, const struct value *v, struct 
 
 	for (int i = 0; i < n; i++) {
 		int k = axes[i] - lead;
-		if (k >= 0 && !dim_is_one(b->cx, u->type.dims[k]))
+		if (k >= 0 && !dim_is(b->cx, u->type.dims[k], 1))
 			own[along++] = k;
 		else if (k >= 0)
 			ones[same++] = k;

@@ -62,7 +62,7 @@ struct value *shape_slice(struct build *b, struct value *v, int begin, int end)
 	int64_t ends[MAX_RANK];
 
 	if (!b->cse->shared->raw_dims &&
-	    const_dims(b->cx, v->type.dims + begin, (uint32_t)(end - begin), ends))
+	    dims_are_const(b->cx, v->type.dims + begin, (uint32_t)(end - begin), ends))
 		return const_ints(b, ends, (uint32_t)(end - begin));
 	bool all = begin == 0 && end == v->type.rank;
 	struct value *r;
@@ -157,7 +157,7 @@ struct value *unsqueeze(struct build *b, struct value *v, const int64_t *axes, u
 	}
 	for (uint32_t i = 0; i < n; i++)
 		put[axes[i] < 0 ? axes[i] + rank : axes[i]] = true;
-	if (v->data && !is_weight(v)) {
+	if (is_constant(v)) {
 		for (uint32_t i = 0; i < rank; i++)
 			shape[i] = put[i] ? 1 : v->data->shape[from++];
 		return const_reshaped(b, v, shape, rank);
@@ -177,7 +177,7 @@ struct value *squeeze(struct build *b, struct value *v, const int64_t *axes, uin
 		return v;
 	for (uint32_t i = 0; i < n; i++)
 		drop[axes[i] < 0 ? axes[i] + v->type.rank : axes[i]] = true;
-	if (v->data && !is_weight(v)) {
+	if (is_constant(v)) {
 		for (uint32_t i = 0; i < v->type.rank; i++)
 			if (!drop[i])
 				shape[rank++] = v->data->shape[i];

@@ -83,14 +83,6 @@ struct value *const_reshaped(struct build *b, struct value *v, const int64_t *sh
 	return const_tensor(b, t);
 }
 
-bool const_dims(struct ctx *cx, const dim *dims, uint32_t rank, int64_t *out)
-{
-	for (uint32_t i = 0; i < rank; i++)
-		if (!dim_is_const(cx, dims[i], &out[i]))
-			return false;
-	return true;
-}
-
 struct value *low_constant(struct build *b, struct value *v)
 {
 	bool own = v->name && v->data->name && !b->cse->shared->expanding;

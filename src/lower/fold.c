@@ -510,7 +510,7 @@ bool says_shape(const struct node *n, uint32_t k)
 }
 
 /* Does what n computes have a size that its inputs' data decide, and are these not known? */
-static bool is_open(const struct node *n)
+static bool size_is_open(const struct node *n)
 {
 	if (onnx_facts[n->onnx->id].counts)
 		return true;
@@ -533,7 +533,7 @@ bool from_constants(struct build *b, struct value *v, bool *open)
 			continue;
 		if (!v->def || !onnx_is_pure(v->def->onnx) || seen > MAX_SEEN)
 			return false;
-		*open |= is_open(v->def);
+		*open |= size_is_open(v->def);
 		for (uint32_t i = 0; i < v->def->nin; i++)
 			if (v->def->in[i])
 				*vec_push(b->cx->scratch, &todo) = v->def->in[i];

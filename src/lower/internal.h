@@ -20,8 +20,6 @@ void serve_also(struct node *n, const struct node *gone);
 /* constants.c */
 /* The data of the constant v with other dims */
 struct value *const_reshaped(struct build *b, struct value *v, const int64_t *shape, uint32_t rank);
-bool const_dims(struct ctx *cx, const dim *dims, uint32_t rank,
-		int64_t *out); /* are all numbers? */
 /* reshape.c: what reshape() tries before, and after, it looks whether the result is a Tile */
 struct value *reshape_if_simple(struct build *b, struct value *v, const dim *dims,
 				uint32_t rank); /* NULL: it is not */

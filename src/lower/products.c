@@ -133,8 +133,7 @@ static bool are_matrices(struct build *b, const struct value *v, const struct va
 	bool many = false;
 
 	for (uint32_t i = 0; i < v->type.rank; i++) {
-		bool x1 = dim_is_one(b->cx, x->type.dims[i]),
-		     y1 = dim_is_one(b->cx, y->type.dims[i]);
+		bool x1 = dim_is(b->cx, x->type.dims[i], 1), y1 = dim_is(b->cx, y->type.dims[i], 1);
 		if (i == row ? x1 || !y1 : i == column && (!x1 || y1))
 			return false;
 		if (i == row || i == column)
@@ -176,7 +175,7 @@ struct value *sum_of_products(struct build *b, struct value *v, uint32_t axis, b
 	enum dtype t = (enum dtype)v->type.dtype;
 
 	if (!is_onnx(v->def, ONNX_Mul) || (t != DT_FLOAT32 && t != DT_FLOAT64) ||
-	    dim_is_one(b->cx, v->type.dims[axis]))
+	    dim_is(b->cx, v->type.dims[axis], 1))
 		return NULL;
 	struct value *r = factor_out(b, v, axis, keep);
 	return r ? r : as_matmul(b, v, axis, keep);

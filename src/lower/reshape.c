@@ -148,7 +148,7 @@ struct value *reshape_if_simple(struct build *b, struct value *v, const dim *dim
 
 	if (rank == v->type.rank && same_dims(b->cx, v->type, to))
 		return v;
-	if (v->data && !is_weight(v) && const_dims(b->cx, dims, rank, axes))
+	if (is_constant(v) && dims_are_const(b->cx, dims, rank, axes))
 		return const_reshaped(b, v, axes, rank);
 	for (uint32_t i = 0; i < rank; i++)
 		if (dim_le(b->cx, dims[i], 0))
@@ -191,10 +191,11 @@ static struct value *stretched(struct build *b, struct value *v, const dim *dims
 	 */
 	if (is_onnx(v->def, ONNX_Unsqueeze) && const_int_at(b, v->def->in[1], 0, &first) && !first)
 		same = 0;
-	if (lead || const_dims(b->cx, to, rank, ints))
+	if (lead || dims_are_const(b->cx, to, rank, ints))
 		same = 0;
 	if (dims_are_axes_of_one(b, dims, rank) &&
-	    !dims_are_axes_of_one(b, to + same, rank - same) && !const_dims(b->cx, to, rank, ints))
+	    !dims_are_axes_of_one(b, to + same, rank - same) &&
+	    !dims_are_const(b->cx, to, rank, ints))
 		return dims_vector(b, dims, rank);
 	return dims_vector(b, to + same, rank - same);
 }
@@ -206,7 +207,7 @@ struct value *expand(struct build *b, struct value *v, const dim *dims, uint32_t
 		return v;
 	if (is_constant(v) && (v->data->splat || v->data->count == 1)) {
 		int64_t shape[MAX_RANK];
-		if (const_dims(b->cx, dims, rank, shape)) {
+		if (dims_are_const(b->cx, dims, rank, shape)) {
 			struct tensor *t =
 				tensor_new(b->cx, (enum dtype)v->type.dtype, (int)rank, shape);
 			t->data = v->data->data;

@@ -43,7 +43,7 @@ static struct value *reverse(struct build *b, struct value *x, int64_t axis)
 /* Is v the same all along the axis that has this number from behind? */
 static bool is_flat(struct build *b, const struct value *v, int64_t behind)
 {
-	return v->type.rank <= behind || dim_is_one(b->cx, v->type.dims[v->type.rank - 1 - behind]);
+	return v->type.rank <= behind || dim_is(b->cx, v->type.dims[v->type.rank - 1 - behind], 1);
 }
 
 static struct value *of_elements(struct build *b, const struct onnx_op *op, struct value **in,
@@ -94,7 +94,7 @@ static struct value *of_stack(struct build *b, const struct value *v, int64_t ax
 		return NULL;
 	struct value **in = new_array(b->cx->arena, struct value *, n->nin);
 	for (uint32_t i = 0; i < n->nin; i++) {
-		if (!dim_is_one(b->cx, n->in[i]->type.dims[axis]))
+		if (!dim_is(b->cx, n->in[i]->type.dims[axis], 1))
 			return NULL;
 		in[n->nin - 1 - i] = n->in[i];
 	}

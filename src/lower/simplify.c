@@ -64,10 +64,11 @@ struct value **drop_leading_axes_of_expand(struct build *b, struct value **in, s
 	return to;
 }
 
-static bool has_ones(struct build *b, const struct value *v, uint64_t axes)
+/* Have these axes of v, as bits, length 1? */
+static bool axes_are_ones(struct build *b, const struct value *v, uint64_t axes)
 {
 	for (uint32_t i = 0; i < v->type.rank; i++)
-		if (axes >> i & 1 && !dim_is_one(b->cx, v->type.dims[i]))
+		if (axes >> i & 1 && !dim_is(b->cx, v->type.dims[i], 1))
 			return false;
 	return true;
 }
@@ -85,13 +86,13 @@ static struct value *behind_axes(struct build *b, const struct value *v, uint64_
 		return NULL;
 	if (reshapes) {
 		uint32_t at = 0;
-		while (at < rank && dim_is_one(b->cx, v->type.dims[at]))
+		while (at < rank && dim_is(b->cx, v->type.dims[at], 1))
 			at++;
 		if (at == rank || !dim_is_const(b->cx, n->in[0]->type.dims[0], &len) ||
 		    !dim_eq(b->cx, v->type.dims[at], n->in[0]->type.dims[0]))
 			return NULL;
 		*axes = ((UINT64_C(1) << rank) - 1) & ~(UINT64_C(1) << at);
-		return has_ones(b, v, *axes) ? n->in[0] : NULL;
+		return axes_are_ones(b, v, *axes) ? n->in[0] : NULL;
 	}
 	for (uint64_t i = 0; i < n->in[1]->data->count; i++) {
 		if (!tensor_int(n->in[1]->data, i, &axis))
@@ -174,11 +175,11 @@ uint64_t common_given_axes(struct build *b, const struct onnx_op *op, struct val
 	bool leading = !(axes & (axes + 1)); /* the lowest bits */
 	for (uint32_t i = 0; i < nin; i++) {
 		bool full = in[i]->type.rank == rank;
-		if (full && in[i]->data && !has_ones(b, in[i], axes))
+		if (full && in[i]->data && !axes_are_ones(b, in[i], axes))
 			return 0;
 		if (!full && in[i]->type.rank > left && !leading)
 			return 0;
-		if (!full && in[i]->type.rank && !leading && !has_ones(b, in[i], UINT64_MAX))
+		if (!full && in[i]->type.rank && !leading && !axes_are_ones(b, in[i], UINT64_MAX))
 			return 0;
 		if (full && is_weight(in[i]) && leading)
 			return 0;

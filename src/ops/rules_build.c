@@ -165,7 +165,7 @@ bool sh_alloc(struct ctx *cx, struct node *n)
 		if (i < rank - v->rank)
 			continue;
 		dim from = v->dims[i - (rank - v->rank)];
-		if (dim_is_one(cx, from))
+		if (dim_says_one(cx, from))
 			continue;
 		if (!scalar_dim(cx, n->in[i + 1])) { /* onnx.Expand takes 1 for any length */
 			dim_unify(cx, dim_fresh(cx, SOURCE_VALUE, n->in[i + 1], 0), from, n->span);

@@ -631,9 +631,9 @@ static bool subscripts_error(struct ctx *cx, struct node *n, const char *what)
  */
 static bool bind_letter(struct ctx *cx, struct node *n, dim *have, dim d)
 {
-	if (!*have || dim_is_one(cx, *have))
+	if (!*have || dim_says_one(cx, *have))
 		*have = d;
-	else if (!dim_is_one(cx, d) && !dim_meet(cx, have, d, n->span))
+	else if (!dim_says_one(cx, d) && !dim_meet(cx, have, d, n->span))
 		return subscripts_error(cx, n, "the lengths of one letter differ");
 	return true;
 }

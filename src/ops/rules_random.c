@@ -250,7 +250,7 @@ static bool params_fit(struct ctx *cx, struct node *n, struct value **batch, con
 		const struct type *t = &batch[i]->type;
 		bool fits = t->rank <= rank;
 		for (uint32_t k = 0; fits && k < t->rank; k++)
-			fits = dim_is_one(cx, t->dims[k]) ||
+			fits = dim_says_one(cx, t->dims[k]) ||
 			       !dim_ne(cx, t->dims[k], d[rank - t->rank + k]);
 		if (fits)
 			continue;

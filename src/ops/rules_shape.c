@@ -66,7 +66,7 @@ bool broadcast_dims(struct ctx *cx, struct node *n, struct value **v, uint32_t n
 		uint32_t skip = rank - v[i]->type.rank;
 		for (uint32_t k = skip; k < rank; k++) {
 			dim d = v[i]->type.dims[k - skip];
-			if (dim_is_one(cx, d))
+			if (dim_says_one(cx, d))
 				continue;
 			if (!owner[k]) {
 				owner[k] = v[i];
@@ -412,7 +412,7 @@ bool sh_squeeze(struct ctx *cx, struct node *n)
 	for (uint32_t i = 0; i < x->rank; i++) {
 		if (drop[i] && !drop_axis(cx, n, i))
 			return false;
-		if (!drop[i] && !(all && dim_is_one(cx, x->dims[i])))
+		if (!drop[i] && !(all && dim_says_one(cx, x->dims[i])))
 			d[rank++] = x->dims[i];
 	}
 	return set_dims(n, rank, d);
@@ -477,7 +477,7 @@ static dim infer_minus_one(struct ctx *cx, const struct type *x, const dim *d, u
 			right[nright++] = d[i];
 	}
 	dim num = dims_product(cx, left, nleft), den = dims_product(cx, right, nright);
-	if (dim_is_one(cx, den))
+	if (dim_says_one(cx, den))
 		return num;
 	if (dim_is_const(cx, num, &a) && dim_is_const(cx, den, &b) && a % b)
 		return DIM_NONE;

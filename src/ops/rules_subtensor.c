@@ -395,7 +395,7 @@ static bool broadcast_arrays(struct indexing *s, struct value **arrays, uint32_t
 	bool many = false;
 	for (uint32_t i = 0; i < count; i++) {
 		const struct type *t = &arrays[i]->type;
-		if (k + t->rank < rank || dim_is_one(s->cx, t->dims[k + t->rank - rank]))
+		if (k + t->rank < rank || dim_says_one(s->cx, t->dims[k + t->rank - rank]))
 			continue;
 		dim d = t->dims[k + t->rank - rank];
 		if (!is_never_one(s->cx, d)) {
@@ -493,12 +493,12 @@ static bool is_one_index_vector(const struct indexing *s)
 static bool unify_update_length(struct indexing *s, dim y, dim to)
 {
 	struct ctx *cx = s->cx;
-	if (!to || dim_is_one(cx, y) || dim_eq(cx, y, to))
+	if (!to || dim_says_one(cx, y) || dim_eq(cx, y, to))
 		return true;
 	struct dim_view v = dim_view(cx, to);
 	if (v.form == DIM_ATOM && v.kind == SOURCE_NONE && !v.name)
 		return true;
-	if (is_one_index_vector(s) || is_never_one(cx, y) || dim_is_one(cx, to))
+	if (is_one_index_vector(s) || is_never_one(cx, y) || dim_says_one(cx, to))
 		return dim_unify(cx, y, to, s->n->span);
 	return !dim_ne(cx, y, to) || !dim_ne(cx, y, dim_const(cx, 1));
 }

@@ -126,7 +126,7 @@ static bool can_be_batch_last_expand(struct layouts *l, const struct node *n)
 
 	return is_plain_shape(n->in[1]) && n->in[1]->type.rank == 1 &&
 	       dim_eq(l->cx, n->in[1]->type.dims[0], dim_const(l->cx, rank)) &&
-	       (v->data ? !v->name && v->type.rank <= rank &&
+	       (v->data ? is_constant(v) && v->type.rank <= rank &&
 				  (v->type.rank < rank || dim_is(l->cx, v->type.dims[0], 1))
 			: v->type.rank == rank && is_batch_last(l, v));
 }
@@ -247,7 +247,7 @@ struct value *as_batch_last(struct layouts *l, struct value *v, uint32_t rank)
 		return v;
 	if (c && c->v && c->in == b->block && c->rank == rank)
 		return c->v;
-	if (v->data && !v->name && (v->type.rank < rank || dim_is(l->cx, v->type.dims[0], 1))) {
+	if (is_constant(v) && (v->type.rank < rank || dim_is(l->cx, v->type.dims[0], 1))) {
 		r = batch_last_constant(l, v, rank);
 	} else if (v->type.rank == rank) {
 		r = transpose_batch(b, v, 0, false);

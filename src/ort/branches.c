@@ -86,7 +86,7 @@ static bool is_safe(struct branches *x, const struct node *n)
 	for (uint32_t i = 0; i < n->nin; i++) {
 		const struct type *in = n->in[i] ? &n->in[i]->type : t;
 		for (uint32_t k = 0; k < in->rank; k++)
-			if (!dim_is_one(x->cx, in->dims[k]) &&
+			if (!dim_is(x->cx, in->dims[k], 1) &&
 			    !dim_eq(x->cx, in->dims[k], t->dims[t->rank - in->rank + k]))
 				return false;
 	}

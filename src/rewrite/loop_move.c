@@ -228,10 +228,10 @@ static void make_row(struct loop_pass *m, struct loop_scope *f, struct node *n, 
 /* The constant that is every row of v; NULL: rows differ, or that is not known. */
 static struct value *one_row(struct loop_pass *m, const struct value *v, const struct type *t)
 {
-	const struct tensor *x = v->data;
+	const struct tensor *x = constant_data(v);
 	int64_t shape[MAX_RANK];
 
-	if (!x || !x->splat || is_weight(v) || !x->count)
+	if (!x || !x->splat || !x->count)
 		return NULL;
 	for (uint32_t i = 0; i < t->rank; i++)
 		shape[i] = x->shape[i + 1];

@@ -222,7 +222,7 @@ struct value *concat_in_place(struct ctx *cx, struct node *n)
 		t.dims = new_array(cx->arena, dim, rank);
 		for (uint32_t k = 0; k < rank; k++)
 			t.dims[k] = v->type.dims[perm[k]];
-		if (!dim_is_one(cx, t.dims[to]) || !(in[i] = same_elements(cx, v, &t)))
+		if (!dim_is(cx, t.dims[to], 1) || !(in[i] = same_elements(cx, v, &t)))
 			return NULL;
 	}
 	become_(cx, n, ONNX_Concat, concat->nin, in);

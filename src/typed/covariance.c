@@ -107,7 +107,7 @@ static struct view view_of(struct ctx *cx, struct value *v)
 		w.root = w.root->def->in[0];
 	}
 	for (uint32_t i = 0; i < w.rank; i++)
-		if (w.axis[i] >= 0 && !dim_is_one(cx, w.root->type.dims[w.axis[i]]))
+		if (w.axis[i] >= 0 && !dim_is(cx, w.root->type.dims[w.axis[i]], 1))
 			w.axis[rank++] = w.axis[i];
 	w.rank = rank;
 	return w;
@@ -287,7 +287,7 @@ static bool solves(struct ctx *cx, const struct gradient *g, struct value *a, st
 		if (!dim_eq(cx, t->dims[i], g->u->type.dims[i]) ||
 		    (i + 2 < t->rank && !dim_eq(cx, bt->type.dims[i], t->dims[i])))
 			return false;
-	if (!dim_is_one(cx, t->dims[t->rank - 1])) {
+	if (!dim_is(cx, t->dims[t->rank - 1], 1)) {
 		if (y.rank < 2)
 			return false;
 		int last = y.axis[y.rank - 1];
@@ -325,7 +325,7 @@ static bool take_term(struct ctx *cx, struct gradient *g, const struct parts *p,
 			return false;
 		b = a->def->in[1];
 		a = a->def->in[0];
-	} else if (a->type.rank < 1 || !dim_is_one(cx, a->type.dims[a->type.rank - 1])) {
+	} else if (a->type.rank < 1 || !dim_is(cx, a->type.dims[a->type.rank - 1], 1)) {
 		b = a;
 		a = p->at[1];
 	}

@@ -112,14 +112,11 @@ static int kind_of(struct share *s, const struct node *n)
 	return s->kinds.at[i].weight < MIN_WEIGHT ? -1 : (int)i;
 }
 
-static bool is_open(struct share *s, const struct type *t)
+static bool has_open_length(struct share *s, const struct type *t)
 {
-	int64_t length;
+	int64_t lengths[MAX_RANK];
 
-	for (uint32_t i = 0; i < t->rank; i++)
-		if (!dim_is_const(s->cx, t->dims[i], &length))
-			return true;
-	return false;
+	return !dims_are_const(s->cx, t->dims, t->rank, lengths);
 }
 
 /* The number of elements of an array of known lengths; 0: it is too large to gain by a copy */
@@ -147,7 +144,7 @@ static int sharable(struct share *s, const struct node *n)
 	for (uint32_t i = 0; i < n->nout; i++)
 		needed |= n->out[i]->id < s->nneeded && s->needed[n->out[i]->id];
 	if (kind < 0 || n->dead || !needed || n->in[0]->data || mark_of(s, n->in[0])->constant ||
-	    (!is_open(s, &n->in[0]->type) && !small_size(s, &n->in[0]->type)))
+	    (!has_open_length(s, &n->in[0]->type) && !small_size(s, &n->in[0]->type)))
 		return -1;
 	return kind;
 }
@@ -166,7 +163,7 @@ static bool is_same_but_axes(struct share *s, const struct value *v)
 	const struct type *large = small == from ? &v->type : from;
 	uint32_t j = 0;
 	for (uint32_t i = 0; i < large->rank; i++)
-		if (!dim_is_one(s->cx, large->dims[i]) || small->rank - j == large->rank - i)
+		if (!dim_is(s->cx, large->dims[i], 1) || small->rank - j == large->rank - i)
 			j++;
 	return j == small->rank && from->dtype == v->type.dtype;
 }
@@ -293,10 +290,8 @@ static struct value *lengths(struct share *s, struct block *b, struct value *v)
 {
 	int64_t shape[MAX_RANK];
 
-	if (is_open(s, &v->type))
+	if (!dims_are_const(s->cx, v->type.dims, v->type.rank, shape))
 		return graph_node(s->cx, b, &op_table[OP_Shape], NULL, &v, 1, v->span)->out[0];
-	for (uint32_t i = 0; i < v->type.rank; i++)
-		dim_is_const(s->cx, v->type.dims[i], &shape[i]);
 	return graph_ints(s->cx, shape, v->type.rank, v->span);
 }
 
@@ -390,7 +385,7 @@ static bool is_flat(struct share *s, const struct type *t)
 {
 	uint32_t i = 1;
 
-	while (i < t->rank && dim_is_one(s->cx, t->dims[i]))
+	while (i < t->rank && dim_is(s->cx, t->dims[i], 1))
 		i++;
 	return t->rank && i == t->rank;
 }
@@ -404,7 +399,7 @@ static bool pays(struct share *s, const struct kind *k, const struct call *c, ui
 		return true;
 	for (uint32_t i = 0; i < n; i++)
 		cost += (is_flat(s, &c[i].node->in[0]->type) ? 1 : 4) +
-			(is_open(s, &c[i].node->in[0]->type) ? 3 : 0);
+			(has_open_length(s, &c[i].node->in[0]->type) ? 3 : 0);
 	return (n - 1) * (uint64_t)k->weight >= 2 * cost;
 }
 

@@ -38,7 +38,7 @@ static void say_type(struct origins *o, struct ctx *cx, const struct value *v, s
 		bool said = false;
 		for (uint32_t i = 0; i < k; i++)
 			said |= dim_find(cx, v->type.dims[i]) == dim_find(cx, v->type.dims[k]) &&
-				!dim_is_one(cx, v->type.dims[k]);
+				!dim_is(cx, v->type.dims[k], 1);
 		if (!said)
 			origin_of_length(o, v, k);
 	}

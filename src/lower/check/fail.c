@@ -302,7 +302,8 @@ static struct value *lengths_by_conditions(struct build *b, struct conditions *c
 	return r;
 }
 
-static bool all_lengths_known(struct build *b, const struct value *v)
+/* Are all lengths of v numbers, and none of them 0? */
+static bool has_fixed_lengths(struct build *b, const struct value *v)
 {
 	int64_t k;
 
@@ -337,7 +338,7 @@ static struct value *fail(struct build *b, struct value *v, struct conditions *c
 static bool way_to_fail(struct build *b, const struct value *v, bool constant, uint32_t *n)
 {
 	int64_t first = 0;
-	bool known = all_lengths_known(b, v);
+	bool known = has_fixed_lengths(b, v);
 
 	*n = v->type.rank;
 	if (v->type.rank && !known && !constant)

@@ -92,11 +92,10 @@ struct value *one_for_all(struct batched *m, uint32_t i)
 		struct value *r = cast(b, dim_value(b, same), (enum dtype)v->type.dtype);
 		return held_by(b, r, r->type, b->span);
 	}
-	for (uint32_t k = 0; k < own; k++) {
+	if (!dims_are_ones(b->cx, v->type.dims, own))
+		return NULL;
+	for (uint32_t k = 0; k < own; k++)
 		axes[k] = k;
-		if (!dim_is(b->cx, v->type.dims[k], 1))
-			return NULL;
-	}
 	return own ? new_node(m, OP_Squeeze, cv_list(m, axes, own), &v, 1) : v;
 }
 

@@ -341,7 +341,7 @@ static struct value *spread(struct batched *m, const struct slice_of_items *s, s
 	inside = emit_(b, ONNX_And, inside, emit_(b, ONNX_Equal, rest, zero));
 	*on = held_by(b, inside, inside->type, b->span);
 	*on = with_axes(m, with_axes(m, *on, m->rank, s->at), axis + 1, rank - s->at - 1);
-	if (dim_is_one(b->cx, given))
+	if (dim_is(b->cx, given, 1))
 		return y;
 	struct value *have = dim_value(b, given), *last, *to;
 	struct value *fits = emit_(b, ONNX_Equal, s->length, have);

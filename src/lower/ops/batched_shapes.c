@@ -28,7 +28,7 @@ static struct value *fitting(struct batched *m, uint32_t i, uint32_t at, uint32_
 	struct build *b = m->b;
 	const struct type *t = &m->n->in[0]->type;
 
-	if (at < first || dim_is_one(b->cx, t->dims[own_rank(m, 0) + at - first]))
+	if (at < first || dim_is(b->cx, t->dims[own_rank(m, 0) + at - first], 1))
 		return common_lengths(m, i);
 	struct value *v = low(b, common_lengths(m, i));
 	struct value *given = dim_value(b, t->dims[own_rank(m, 0) + at - first]);
@@ -395,7 +395,7 @@ bool batch_repeat(struct batched *m)
 	dim *d = new_dims(b->cx, own + 1);
 	memcpy(d, r->type.dims, own * sizeof(dim));
 	d[own] = length;
-	if (dim_is_one(b->cx, given)) {
+	if (dim_is(b->cx, given, 1)) {
 		r = expand(b, r, d, own + 1);
 	} else if (!dim_eq(b->cx, given, length)) {
 		struct value *to = dims_vector(b, d, own + 1);

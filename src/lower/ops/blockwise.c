@@ -50,14 +50,6 @@ struct batch {
 	bool *each;       /* inputs that have a batch */
 };
 
-static bool only_ones(struct build *b, const dim *d, uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++)
-		if (!dim_is(b->cx, d[i], 1))
-			return false;
-	return true;
-}
-
 /* Reshapes v from [batch..., core...] to [flat, core...]; if it has no batch (*each is false), to
  * [core...]. */
 static struct value *flatten_batch(struct build *b, const struct batch *t, struct value *v,
@@ -67,7 +59,7 @@ static struct value *flatten_batch(struct build *b, const struct batch *t, struc
 	const dim *tail = v->type.dims + own;
 	dim *full = new_array(b->cx->arena, dim, rank + 2), *flat = full + t->rank - 1;
 
-	*each = !only_ones(b, v->type.dims, own) || t->core->op->batch == BATCH_ALL;
+	*each = !dims_are_ones(b->cx, v->type.dims, own) || t->core->op->batch == BATCH_ALL;
 	if (!*each)
 		return reshape(b, v, tail, core);
 	memcpy(full, t->dims, t->rank * sizeof(dim));
@@ -344,7 +336,7 @@ bool lower_blockwise(struct build *b, struct node *n)
 		if (n->in[i]->type.rank - t.ranks[i] >= t.rank)
 			t.rank = n->in[i]->type.rank - t.ranks[i];
 	t.dims = n->out[0]->type.dims;
-	if (only_ones(b, t.dims, t.rank))
+	if (dims_are_ones(b->cx, t.dims, t.rank))
 		return lower_single(b, n, &t);
 	if (!n->blocks &&
 	    (op == &op_table[OP_Dot] || op == &op_table[OP_Matmul] || op == &op_table[OP_Dot22]) &&

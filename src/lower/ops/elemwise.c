@@ -74,8 +74,7 @@ static bool counts(struct build *b, const struct node *n)
 		return const_int_at(b, n->in[0], 0, &from) && from >= 0 &&
 		       const_int_at(b, n->in[2], 0, &step) && step > 0;
 	if (is_onnx(n, ONNX_Mod))
-		return !n->nattrs && n->in[1]->data && !is_weight(n->in[1]) &&
-		       smallest(n->in[1]->data) > 0;
+		return !n->nattrs && is_constant(n->in[1]) && smallest(n->in[1]->data) > 0;
 	return is_onnx(n, ONNX_Shape) || is_onnx(n, ONNX_Size) || is_onnx(n, ONNX_ArgMax) ||
 	       is_onnx(n, ONNX_ArgMin) || is_onnx(n, ONNX_NonZero);
 }
@@ -108,7 +107,7 @@ static bool never_negative(struct build *b, struct value *typed)
 		return true;
 	for (int steps = 0; v && steps < 16; v = behind_view(v), steps++) {
 		if (v->data)
-			return !is_weight(v) && smallest(v->data) >= 0;
+			return is_constant(v) && smallest(v->data) >= 0;
 		if (dtypes[v->type.dtype].kind != KIND_INT || known_from(b, v->known, 0) ||
 		    (v->def && counts(b, v->def)))
 			return true;

@@ -414,7 +414,7 @@ static struct value *computed_rows(struct build *b, struct value *repeats, dim l
 
 	*dims = length;
 	repeats = cast(b, repeats, DT_INT64);
-	if (!dim_is_one(b->cx, given) && !dim_eq(b->cx, given, length)) {
+	if (!dim_is(b->cx, given, 1) && !dim_eq(b->cx, given, length)) {
 		/* one or as many as there are elements: Expand would stretch a single element too
 		 */
 		struct value *to = dim_vector(b, length);

@@ -48,7 +48,7 @@ static struct value *const_pair(struct build *b, const struct tensor *v, uint32_
 static void read_pairs(struct build *b, struct value *v, enum dtype t, uint32_t rank,
 		       struct value *out[][2])
 {
-	bool single = true;
+	bool single = is_single(b->cx, &v->type);
 
 	v = cast(b, v, t);
 	if (v->data && v->data->count && v->data->rank <= 2) {
@@ -56,8 +56,6 @@ static void read_pairs(struct build *b, struct value *v, enum dtype t, uint32_t 
 			out[i / 2][i % 2] = const_pair(b, v->data, i / 2, i % 2);
 		return;
 	}
-	for (uint32_t i = 0; i < v->type.rank; i++)
-		single &= dim_is(b->cx, v->type.dims[i], 1);
 	if (single) {
 		v = reshape(b, v, NULL, 0);
 	} else {

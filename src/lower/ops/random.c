@@ -56,18 +56,16 @@ static struct value *parameter(struct build *b, struct value *v, uint32_t core, 
 	uint32_t own = v->type.rank - core, open = 0;
 	dim whole[MAX_RANK], lengths[MAX_RANK];
 	int64_t axes[MAX_RANK];
-	bool ones = true;
 	const char *message = "the size is not compatible with the broadcast dimensions of inputs";
 
 	for (uint32_t i = 0; i < own; i++) {
 		dim length = v->type.dims[i];
-		ones &= dim_is_one(b->cx, length);
-		if (dim_is_one(b->cx, length) || dim_eq(b->cx, length, d[rank - own + i]))
+		if (dim_is(b->cx, length, 1) || dim_eq(b->cx, length, d[rank - own + i]))
 			continue;
 		lengths[open] = length;
 		axes[open++] = rank - own + i;
 	}
-	if (ones)
+	if (dims_are_ones(b->cx, v->type.dims, own))
 		return own ? reshape(b, v, v->type.dims + own, core) : v;
 	if (!open)
 		return v;

@@ -458,7 +458,7 @@ bool lower_makevector(struct build *b, struct node *n)
 
 /* Are the values of inputs [first, first + rank) known, and can dims[] be computed? Otherwise the
  * lengths are read from the inputs. */
-static bool lengths_are_known(struct build *b, struct node *n, uint32_t first, const dim *dims,
+static bool lengths_are_given(struct build *b, struct node *n, uint32_t first, const dim *dims,
 			      uint32_t rank)
 {
 	for (uint32_t i = 0; i < rank; i++) {
@@ -476,7 +476,7 @@ static struct value *shape_from_inputs(struct build *b, struct node *n, uint32_t
 	uint32_t rank = first ? n->nin - first : n->out[0]->type.rank;
 	struct value *part[MAX_RANK + 1];
 
-	if (lengths_are_known(b, n, first, dims, rank))
+	if (lengths_are_given(b, n, first, dims, rank))
 		return dims_vector(b, dims, rank);
 	for (uint32_t i = 0; i < rank; i++)
 		part[i] = vector_of(b, cast(b, low(b, n->in[first + i]), DT_INT64));
@@ -488,7 +488,7 @@ bool lower_alloc(struct build *b, struct node *n)
 	struct value *v = low(b, n->in[0]);
 	struct type t = n->out[0]->type;
 
-	if (lengths_are_known(b, n, 1, t.dims, t.rank))
+	if (lengths_are_given(b, n, 1, t.dims, t.rank))
 		v = expand(b, v, t.dims, t.rank);
 	else
 		v = with_dims(emit_(b, ONNX_Expand, v, shape_from_inputs(b, n, 1, t.dims)), t.dims);

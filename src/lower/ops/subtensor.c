@@ -355,16 +355,6 @@ static dim broadcast_length(struct build *b, struct value **v, uint32_t n, uint3
 	return many ? DIM_NONE : open ? open : dim_const(b->cx, 1);
 }
 
-static bool all_const(struct build *b, const dim *dims, uint32_t rank)
-{
-	int64_t k;
-
-	for (uint32_t i = 0; i < rank; i++)
-		if (!dim_is_const(b->cx, dims[i], &k))
-			return false;
-	return true;
-}
-
 /* Index tuples of arrays whose lengths may differ: Where broadcasts them, or fails. (Concat would
  * ignore an empty array.) */
 static struct value *broadcast_tuples(struct build *b, struct value **v, uint32_t n)
@@ -389,6 +379,7 @@ struct value *index_tuples(struct build *b, struct value **arrays, uint32_t n, u
 {
 	dim *dims = new_array(b->cx->arena, dim, rank + 1);
 	struct value *part[MAX_RANK], *v[MAX_RANK];
+	int64_t lengths[MAX_RANK];
 	bool open = false, same = true;
 
 	memcpy(v, arrays, n * sizeof(*v));
@@ -397,7 +388,8 @@ struct value *index_tuples(struct build *b, struct value **arrays, uint32_t n, u
 		open |= !dims[j];
 	}
 	for (uint32_t i = 0; i < n && !open; i++) {
-		if (v[i]->data && v[i]->data->count == 1 && all_const(b, dims, rank))
+		if (v[i]->data && v[i]->data->count == 1 &&
+		    dims_are_const(b->cx, dims, rank, lengths))
 			v[i] = expand(b, v[i], dims, rank);
 		same &= same_dims(b->cx, v[i]->type, type_of(DT_INT64, rank, dims));
 	}
