@@ -85,7 +85,7 @@ static void check_unread(struct printer *p, const struct node *n, uint32_t axis)
 void gather_shape(struct printer *p, const struct node *n)
 {
 	const struct value *x = n->in[0], *i = n->in[1];
-	uint32_t axis = own_axis(n, 0), k = 0;
+	uint32_t axis = onnx_axis(n, 0), k = 0;
 	const char *known[MAX_RANK];
 
 	for (uint32_t j = 0; j < axis; j++)
@@ -101,7 +101,7 @@ void gather_shape(struct printer *p, const struct node *n)
 const char *gather_at(struct printer *p, const struct node *n, uint32_t r, const char **ix)
 {
 	const struct value *x = n->in[0], *i = n->in[1];
-	uint32_t axis = own_axis(n, 0);
+	uint32_t axis = onnx_axis(n, 0);
 	const char *own[MAX_RANK], *index;
 	int64_t k;
 
@@ -141,13 +141,13 @@ void gather_elements_shape(struct printer *p, const struct node *n)
 	for (uint32_t k = 0; k < n->in[1]->type.rank; k++)
 		known[k] = length(p, n->in[1], k);
 	set_lengths(p, n->out[0], known);
-	check_within(p, n->in[1], n->in[0], own_axis(n, 0));
+	check_within(p, n->in[1], n->in[0], onnx_axis(n, 0));
 }
 
 const char *gather_elements_at(struct printer *p, const struct node *n, uint32_t r, const char **ix)
 {
 	const struct value *x = n->in[0];
-	uint32_t axis = own_axis(n, 0);
+	uint32_t axis = onnx_axis(n, 0);
 	const char *own[MAX_RANK];
 
 	(void)r;
@@ -266,7 +266,7 @@ void scatter_elements_put(struct printer *p, const struct node *n)
 {
 	const struct value *i = n->in[1], *y = n->out[0];
 	const char *ix[MAX_RANK], *own[MAX_RANK], *dims[MAX_RANK];
-	uint32_t axis = own_axis(n, 0), mark;
+	uint32_t axis = onnx_axis(n, 0), mark;
 
 	make_array(p, y);
 	copy(p, y, n->in[0]);
@@ -362,7 +362,7 @@ void compress_put(struct printer *p, const struct node *n)
 	const char *ix[MAX_RANK], *own[MAX_RANK], *known[MAX_RANK], *one[1], *test[1];
 	const char *count = fresh(p, "count"), *next = fresh(p, "at"), *len, *all;
 	bool flat = !find_attr(n, "axis");
-	uint32_t axis = flat ? 0 : own_axis(n, 0), mark = p->once.len;
+	uint32_t axis = flat ? 0 : onnx_axis(n, 0), mark = p->once.len;
 
 	for (uint32_t k = 0; k < x->type.rank; k++)
 		known[k] = length(p, x, k);

@@ -225,9 +225,6 @@ void check_now(struct printer *p); /* prints the equations that can be computed 
 /* d where it is compared: integers, given or computed, may be in it, cut to what a length can be */
 const char *compared_text(struct printer *p, dim d);
 const int64_t *ints_of_attr(const struct node *n, const char *name, uint32_t *count);
-int64_t int_of_attr(const struct node *n, const char *name, int64_t otherwise);
-uint32_t own_axis(const struct node *n,
-		  int64_t otherwise); /* its attribute, counted from the first */
 
 /* integers.c */
 const char *element(struct printer *p, const struct value *v, int64_t i);

@@ -13,7 +13,7 @@
 void concat_shape(struct printer *p, const struct node *n)
 {
 	const struct value *y = n->out[0];
-	uint32_t axis = own_axis(n, 0);
+	uint32_t axis = onnx_axis(n, 0);
 	const char *known[MAX_RANK];
 
 	for (uint32_t k = 0; k < y->type.rank; k++) {
@@ -48,7 +48,7 @@ static void copy_to(struct printer *p, const struct value *y, const struct value
 
 void concat_put(struct printer *p, const struct node *n)
 {
-	uint32_t axis = own_axis(n, 0);
+	uint32_t axis = onnx_axis(n, 0);
 	const char *from = "0";
 
 	make_array(p, n->out[0]);

@@ -275,20 +275,6 @@ const int64_t *ints_of_attr(const struct node *n, const char *name, uint32_t *co
 	return a ? a->u.ints : NULL;
 }
 
-int64_t int_of_attr(const struct node *n, const char *name, int64_t otherwise)
-{
-	const struct attr *a = find_attr(n, name);
-
-	return a ? a->u.i : otherwise;
-}
-
-uint32_t own_axis(const struct node *n, int64_t otherwise)
-{
-	int64_t axis = int_of_attr(n, "axis", otherwise);
-
-	return (uint32_t)(axis < 0 ? axis + n->in[0]->type.rank : axis);
-}
-
 /* --- checks --- */
 
 uint32_t failure(struct printer *p, const struct node *n, const char *what)

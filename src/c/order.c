@@ -50,7 +50,7 @@ static void sort(struct printer *p, const struct order *o)
 void topk_shape(struct printer *p, const struct node *n)
 {
 	const struct value *x = n->in[0];
-	uint32_t axis = own_axis(n, -1);
+	uint32_t axis = onnx_axis(n, -1);
 	const char *known[MAX_RANK];
 
 	for (uint32_t i = 0; i < 2; i++) {
@@ -70,7 +70,7 @@ static void put_few(struct printer *p, const struct node *n)
 {
 	const struct value *x = n->in[0], *v = n->out[0], *w = n->out[1];
 	enum dtype t = x->type.dtype;
-	uint32_t axis = own_axis(n, -1), loops = 0, mark = p->once.len;
+	uint32_t axis = onnx_axis(n, -1), loops = 0, mark = p->once.len;
 	bool largest = int_of_attr(n, "largest", 1);
 	const char *ix[MAX_RANK], *to[MAX_RANK], *one[1];
 	const char *count = held(p, v)->dims[axis], *len = length(p, x, axis);
@@ -119,7 +119,7 @@ static void put_many(struct printer *p, const struct node *n)
 {
 	const struct value *x = n->in[0], *v = n->out[0], *w = n->out[1];
 	enum dtype t = x->type.dtype;
-	uint32_t axis = own_axis(n, -1), loops = 0, mark = p->once.len;
+	uint32_t axis = onnx_axis(n, -1), loops = 0, mark = p->once.len;
 	bool largest = int_of_attr(n, "largest", 1);
 	const char *ix[MAX_RANK], *one[1];
 	struct order o = make_order(p, x, length(p, x, axis));
@@ -154,7 +154,7 @@ void topk_put(struct printer *p, const struct node *n)
 
 	make_array(p, n->out[0]);
 	make_array(p, n->out[1]);
-	if (is_number_text(held(p, n->out[0])->dims[own_axis(n, -1)], &k) && k <= FEW)
+	if (is_number_text(held(p, n->out[0])->dims[onnx_axis(n, -1)], &k) && k <= FEW)
 		put_few(p, n);
 	else
 		put_many(p, n);
@@ -174,7 +174,7 @@ static struct rows rows_of(struct printer *p, const struct node *n)
 	const char *dims[MAX_RANK];
 	bool flat = !find_attr(n, "axis");
 
-	if (!int_of_attr(n, "sorted", 1) || (!flat && own_axis(n, 0) != 0))
+	if (!int_of_attr(n, "sorted", 1) || (!flat && onnx_axis(n, 0) != 0))
 		cannot(p, n, "sorts, along the first axis or the elements of all");
 	for (uint32_t k = 0; k < x->type.rank; k++)
 		dims[k] = length(p, x, k);

@@ -443,7 +443,7 @@ void softmax_put(struct printer *p, const struct node *n)
 	enum dtype t = x->type.dtype;
 	const char *f = t == DT_FLOAT64 ? "" : "f", *T = number_type(t);
 	bool logs = op_of(p, n)->of_float[0], keeps = t != DT_FLOAT16;
-	uint32_t axis = own_axis(n, -1), mark = p->once.len;
+	uint32_t axis = onnx_axis(n, -1), mark = p->once.len;
 	const char *ix[MAX_RANK], *len = length(p, x, axis);
 	const char *top = fresh(p, "top"), *sum = fresh(p, "sum"), *e;
 
@@ -484,7 +484,7 @@ void lp_normalization_put(struct printer *p, const struct node *n)
 	const struct value *x = n->in[0], *y = n->out[0];
 	enum dtype t = x->type.dtype;
 	enum reduction r = int_of_attr(n, "p", 2) == 1 ? MAGNITUDES : NORM;
-	uint32_t axis = own_axis(n, -1), mark = p->once.len;
+	uint32_t axis = onnx_axis(n, -1), mark = p->once.len;
 	const char *ix[MAX_RANK], *len = length(p, x, axis), *norm = fresh(p, "norm");
 
 	make_array(p, y);

@@ -353,14 +353,14 @@ static void check_sizes(struct printer *p, const struct node *n, const char *all
 		fail_if(p, "a size does not fit", "%s < 0 || %s > %s", in_parens(p, size),
 			in_parens(p, size), in_parens(p, all));
 	}
-	if (total == DIM_NONE || !dim_eq(p->cx, total, n->in[0]->type.dims[own_axis(n, 0)]))
+	if (total == DIM_NONE || !dim_eq(p->cx, total, n->in[0]->type.dims[onnx_axis(n, 0)]))
 		must_equal(p, sum, all, "the sizes together are another length");
 }
 
 void split_shape(struct printer *p, const struct node *n)
 {
 	const struct value *x = n->in[0], *sizes = n->nin > 1 ? n->in[1] : NULL;
-	uint32_t axis = own_axis(n, 0);
+	uint32_t axis = onnx_axis(n, 0);
 	const char *known[MAX_RANK];
 
 	if (sizes)
@@ -377,7 +377,7 @@ void split_shape(struct printer *p, const struct node *n)
 const char *split_at(struct printer *p, const struct node *n, uint32_t i, const char **ix)
 {
 	const char *own[MAX_RANK], *before = "0";
-	uint32_t axis = own_axis(n, 0);
+	uint32_t axis = onnx_axis(n, 0);
 
 	for (uint32_t k = 0; k < i; k++)
 		before = plus(p, before, held(p, n->out[k])->dims[axis]);

@@ -53,6 +53,14 @@ bool is_single(struct ctx *cx, const struct type *t)
 	return dims_are_ones(cx, t->dims, t->rank);
 }
 
+bool is_needed(const bool *needed, const struct node *n)
+{
+	for (uint32_t i = 0; i < n->nout; i++)
+		if (needed[n->out[i]->id])
+			return true;
+	return !n->nout;
+}
+
 bool has_checks(const struct block *k)
 {
 	for (struct walk w = {.root = k}; walk(&w, WALK_ENTER);)
@@ -100,6 +108,13 @@ const struct attr *find_attr(const struct node *n, const char *name)
 		if (!strcmp(n->attrs[i].name, name))
 			return &n->attrs[i];
 	return NULL;
+}
+
+int64_t int_of_attr(const struct node *n, const char *name, int64_t otherwise)
+{
+	const struct attr *a = find_attr(n, name);
+
+	return a ? a->u.i : otherwise;
 }
 
 void graph_append(struct block *b, struct node *n)

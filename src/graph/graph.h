@@ -198,10 +198,13 @@ void graph_append(struct block *b, struct node *n);
 /* The nodes of the PyTensor level are lowered: their memory serves others. */
 void drop_typed(struct ctx *cx);
 const struct attr *find_attr(const struct node *n,
-			     const char *name);       /* of an ONNX node; NULL: none */
+			     const char *name); /* of an ONNX node; NULL: none */
+int64_t int_of_attr(const struct node *n, const char *name, int64_t otherwise); /* none */
 bool is_single(struct ctx *cx, const struct type *t); /* are all lengths 1? */
-bool has_checks(const struct block *k);               /* it or a block in it */
-bool is_poisoned(const struct node *n);               /* does n have to do with what was refused? */
+/* By value id, which values are needed: does n give one of them, or nothing, as a check does? */
+bool is_needed(const bool *needed, const struct node *n);
+bool has_checks(const struct block *k); /* it or a block in it */
+bool is_poisoned(const struct node *n); /* does n have to do with what was refused? */
 
 /*
  * walk.c: the blocks inside of nodes, at both levels.

@@ -473,14 +473,6 @@ static bool reads_size(const struct node *n)
 	return computes(n, ONNX_Shape) || computes(n, ONNX_Size);
 }
 
-static bool is_needed(const bool *needed, const struct node *n)
-{
-	for (uint32_t i = 0; i < n->nout; i++)
-		if (needed[n->out[i]->id])
-			return true;
-	return false;
-}
-
 /* From the last node to the first. Blocks nest as deep as loops and ifs of the input, which has a
  * limit: this may recurse. */
 static void mark_needed(struct ctx *cx, struct block *k, bool sizes, bool *needed)

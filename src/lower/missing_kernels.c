@@ -87,12 +87,11 @@ static struct value *bitwise_and(struct build *b, struct node *n)
 /* ReduceL1; NULL: the axes are not known */
 static struct value *sum_of_abs(struct build *b, struct node *n)
 {
-	const struct attr *keep = find_attr(n, "keepdims");
 	int axes[MAX_RANK], count = onnx_reduced_axes(n, axes);
 
 	return count < 0 ? NULL
 			 : reduce(b, ONNX_ReduceSum, emit_(b, ONNX_Abs, n->in[0]), axes, count,
-				  !keep || keep->u.i);
+				  int_of_attr(n, "keepdims", 1));
 }
 
 /* ArgMax and ArgMin: the index of the first of TopK, which gives equal elements in order */
@@ -114,9 +113,8 @@ static struct value *arg_by_topk(struct build *b, struct node *n)
 /* Trilu, which opset 13 lacks, of floats */
 static struct value *trilu_by_where(struct build *b, struct node *n)
 {
-	const struct attr *upper = find_attr(n, "upper");
 	struct value *in[] = {n->in[0], n->nin > 1 ? n->in[1] : const_int(b, 0)}, *r;
-	const char *name = upper && !upper->u.i ? "_Lower" : "_Upper";
+	const char *name = int_of_attr(n, "upper", 1) ? "_Upper" : "_Lower";
 
 	return call_fn(b, lib_fn(b->cx, name), NULL, NULL, in, 2, &r, 1) ? r : NULL;
 }

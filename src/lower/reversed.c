@@ -88,9 +88,8 @@ static struct value *of_elements(struct build *b, const struct onnx_op *op, stru
 static struct value *of_stack(struct build *b, const struct value *v, int64_t axis)
 {
 	const struct node *n = v->def;
-	const struct attr *a = is_onnx(n, ONNX_Concat) ? find_attr(n, "axis") : NULL;
 
-	if (!a || axis < 0 || (a->u.i < 0 ? a->u.i + v->type.rank : a->u.i) != axis)
+	if (!is_onnx(n, ONNX_Concat) || axis < 0 || onnx_axis(n, 0) != axis)
 		return NULL;
 	struct value **in = new_array(b->cx->arena, struct value *, n->nin);
 	for (uint32_t i = 0; i < n->nin; i++) {

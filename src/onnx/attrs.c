@@ -149,14 +149,6 @@ const char *onnx_attr_wrong(struct ctx *cx, const struct onnx_op *op, const stru
 	return words ? check_word(cx, words, a) : why;
 }
 
-static bool node_has_attr(const struct node *n, const char *name)
-{
-	for (uint32_t i = 0; i < n->nattrs; i++)
-		if (!strcmp(n->attrs[i].name, name))
-			return true;
-	return false;
-}
-
 /* The attribute with the default of the specification: "1" for an integer, "0, 2, 3" for a list. */
 static struct attr default_attr(struct ctx *cx, const struct onnx_attr_spec *s)
 {
@@ -178,12 +170,12 @@ static struct attr default_attr(struct ctx *cx, const struct onnx_attr_spec *s)
 const char *onnx_attrs_finish(struct ctx *cx, struct node *n)
 {
 	for (const struct onnx_attr_spec *s = n->onnx->attrs; s && s->kind; s++)
-		if (s->required && !node_has_attr(n, s->name))
+		if (s->required && !find_attr(n, s->name))
 			return arena_printf(cx->arena, "needs the attribute '%s'", s->name);
 	for (size_t i = 0; i < countof(rules); i++) {
 		const struct attr_rule *r = &rules[i];
 		if ((r->kind != RULE_NEEDS && r->kind != RULE_WRITTEN) ||
-		    !applies(cx, r, n->onnx) || node_has_attr(n, r->attr))
+		    !applies(cx, r, n->onnx) || find_attr(n, r->attr))
 			continue;
 		if (r->kind == RULE_NEEDS)
 			return arena_printf(cx->arena, "needs the attribute '%s' in ONNX Runtime",

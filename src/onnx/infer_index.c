@@ -214,7 +214,7 @@ enum onnx_infer_result onnx_center_crop_pad(struct infer *f)
 {
 	struct type t = input_type(f, 0);
 	const struct known *k = input_known(f, 1);
-	const struct attr *axes = attr_of(f, "axes");
+	const struct attr *axes = find_attr(f->n, "axes");
 	uint32_t n = axes ? axes->n : t.rank, axis;
 
 	if (input_count(f, 1) >= 0 && input_count(f, 1) != n) {
@@ -243,7 +243,7 @@ enum onnx_infer_result onnx_compress(struct infer *f)
 
 	if (!check_input_rank(f, 1, 1, 1))
 		return ONNX_ERROR;
-	if (has_attr(f, "axis")) {
+	if (find_attr(f->n, "axis")) {
 		if (!resolve_axis(f, int_attr(f, "axis"), t.rank, &axis))
 			return ONNX_ERROR;
 		d = dims_copy(f, t);
@@ -262,7 +262,7 @@ enum onnx_infer_result onnx_unique(struct infer *f)
 	inverse[0] = const_dim(f, 1);
 	for (uint32_t i = 0; i < t.rank; i++)
 		inverse[0] = dim_mul(f->cx, inverse[0], t.dims[i]);
-	if (has_attr(f, "axis")) {
+	if (find_attr(f->n, "axis")) {
 		if (!resolve_axis(f, int_attr(f, "axis"), t.rank, &axis))
 			return ONNX_ERROR;
 		y = dims_copy(f, t);

@@ -204,8 +204,8 @@ dim known_reduce(struct infer *f, uint32_t i)
 
 	if (!k || i || known_count(f->cx, &f->n->out[0]->type) != 1 || (!k->n && !prod && !sum))
 		return DIM_NONE;
-	if (input_type(f, 0).rank && int_attr(f, "noop_with_empty_axes") && !has_attr(f, "axes") &&
-	    input_count(f, 1) <= 0)
+	if (input_type(f, 0).rank && int_attr(f, "noop_with_empty_axes") &&
+	    !find_attr(f->n, "axes") && input_count(f, 1) <= 0)
 		return DIM_NONE;
 	dim d = k->n ? k->at[0] : const_dim(f, prod);
 	for (uint32_t j = 1; d && j < k->n; j++)
@@ -266,7 +266,7 @@ dim known_size(struct infer *f, uint32_t i)
 
 dim known_filled(struct infer *f, uint32_t i)
 {
-	const struct attr *a = attr_of(f, "value");
+	const struct attr *a = find_attr(f->n, "value");
 	int64_t v;
 
 	(void)i;

@@ -184,7 +184,7 @@ static enum onnx_infer_result implicit_einsum_result(struct infer *f, struct ein
 
 enum onnx_infer_result onnx_einsum(struct infer *f)
 {
-	const struct attr *a = attr_of(f, "equation");
+	const struct attr *a = find_attr(f->n, "equation");
 	struct einsum *e = new (f->cx->arena, struct einsum);
 
 	if (!a || a->kind != AT_STR)

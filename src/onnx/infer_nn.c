@@ -51,7 +51,7 @@ static bool set_windows(struct infer *f, struct type x, const int64_t *k, dim *d
 /* Does the list attribute `name`, if it is given, have n numbers? false: reported */
 static bool check_count(struct infer *f, const char *name, uint32_t n)
 {
-	const struct attr *a = attr_of(f, name);
+	const struct attr *a = find_attr(f->n, name);
 
 	if (!a || a->n == n || (a->n == n + 2 && !strcmp(name, "output_shape")))
 		return true;
@@ -172,7 +172,7 @@ static dim covered_length(struct infer *f, dim n, int64_t k, uint32_t i, uint32_
 enum onnx_infer_result onnx_conv_transpose(struct infer *f)
 {
 	struct type x = input_type(f, 0), w = input_type(f, 1);
-	const struct attr *shape = attr_of(f, "output_shape");
+	const struct attr *shape = find_attr(f->n, "output_shape");
 	int64_t k[MAX_RANK];
 
 	if (!check_input_rank(f, 0, 3, MAX_RANK) || !check_input_rank(f, 1, x.rank, x.rank) ||
@@ -350,13 +350,13 @@ static bool scale_dim(struct infer *f, double scale, uint32_t axis, dim *n)
 enum onnx_infer_result onnx_resize(struct infer *f)
 {
 	struct type t = input_type(f, 0);
-	const struct attr *axes = attr_of(f, "axes");
+	const struct attr *axes = find_attr(f->n, "axes");
 	const struct known *sizes = input_known(f, 3);
 	const struct tensor *scales = input(f, 2) ? f->n->in[2]->data : NULL;
 	uint32_t n = axes ? axes->n : t.rank, axis;
 	bool plain = !str_attr_is(f, "coordinate_transformation_mode", "tf_crop_and_resize");
 
-	if (has_attr(f, "keep_aspect_ratio_policy") &&
+	if (find_attr(f->n, "keep_aspect_ratio_policy") &&
 	    !str_attr_is(f, "keep_aspect_ratio_policy", "stretch"))
 		plain = false;
 	if (!check_distinct_axes(f, axes, t.rank))
@@ -605,7 +605,7 @@ static bool read_separate_heads(struct infer *f, struct heads *h)
 {
 	struct type q = input_type(f, 0), v = input_type(f, 2);
 
-	if (has_attr(f, "q_num_heads") || has_attr(f, "kv_num_heads")) {
+	if (find_attr(f->n, "q_num_heads") || find_attr(f->n, "kv_num_heads")) {
 		infer_error(f, E_PROPERTY, "q_num_heads and kv_num_heads are for inputs of 3 dims");
 		return false;
 	}

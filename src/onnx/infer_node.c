@@ -328,19 +328,6 @@ int64_t input_count(struct infer *f, uint32_t i)
 	return dim_is_const(f->cx, v->type.dims[0], &n) ? n : -1;
 }
 
-const struct attr *attr_of(const struct infer *f, const char *name)
-{
-	for (uint32_t i = 0; i < f->n->nattrs; i++)
-		if (!strcmp(f->n->attrs[i].name, name))
-			return &f->n->attrs[i];
-	return NULL;
-}
-
-bool has_attr(const struct infer *f, const char *name)
-{
-	return attr_of(f, name) != NULL;
-}
-
 static const char *default_of(const struct infer *f, const char *name)
 {
 	for (const struct onnx_attr_spec *a = f->op->attrs; a->kind; a++)
@@ -351,7 +338,7 @@ static const char *default_of(const struct infer *f, const char *name)
 
 int64_t int_attr(const struct infer *f, const char *name)
 {
-	const struct attr *a = attr_of(f, name);
+	const struct attr *a = find_attr(f->n, name);
 	const char *text;
 
 	if (a)
@@ -362,7 +349,7 @@ int64_t int_attr(const struct infer *f, const char *name)
 
 bool str_attr_is(const struct infer *f, const char *name, const char *value)
 {
-	const struct attr *a = attr_of(f, name);
+	const struct attr *a = find_attr(f->n, name);
 	const char *text;
 
 	if (a)
@@ -374,7 +361,7 @@ bool str_attr_is(const struct infer *f, const char *name, const char *value)
 
 int64_t ints_attr(const struct infer *f, const char *name, uint32_t i, int64_t other)
 {
-	const struct attr *a = attr_of(f, name);
+	const struct attr *a = find_attr(f->n, name);
 
 	return a && a->kind == AT_INTS && i < a->n ? a->u.ints[i] : other;
 }

@@ -14,9 +14,9 @@ enum onnx_infer_result onnx_same(struct infer *f)
 	struct type t = input_type(f, 0);
 	uint32_t a;
 
-	const struct attr *axes = attr_of(f, "axes");
+	const struct attr *axes = find_attr(f->n, "axes");
 
-	if (has_attr(f, "axis") && !resolve_axis(f, int_attr(f, "axis"), t.rank, &a))
+	if (find_attr(f->n, "axis") && !resolve_axis(f, int_attr(f, "axis"), t.rank, &a))
 		return ONNX_ERROR;
 	for (uint32_t i = 0; axes && i < axes->n; i++)
 		if (!resolve_axis(f, axes->u.ints[i], t.rank, &a))
@@ -94,7 +94,7 @@ enum onnx_infer_result onnx_bitcast(struct infer *f)
 enum onnx_infer_result onnx_shape(struct infer *f)
 {
 	int64_t rank = input_type(f, 0).rank, start = int_attr(f, "start");
-	int64_t end = has_attr(f, "end") ? int_attr(f, "end") : rank;
+	int64_t end = find_attr(f->n, "end") ? int_attr(f, "end") : rank;
 	dim *d = dims_alloc(f, 1);
 
 	start += start < 0 ? rank : 0;
@@ -194,7 +194,7 @@ static bool check_not_negative(struct infer *f, uint32_t rank, const dim *dims)
 
 enum onnx_infer_result onnx_constant_of_shape(struct infer *f)
 {
-	const struct attr *a = attr_of(f, "value");
+	const struct attr *a = find_attr(f->n, "value");
 	uint32_t rank;
 	dim *d;
 
@@ -278,14 +278,14 @@ enum onnx_infer_result onnx_eye_like(struct infer *f)
 
 	if (!check_input_rank(f, 0, 2, 2))
 		return ONNX_ERROR;
-	enum dtype made =
-		has_attr(f, "dtype") ? dtype_of_onnx(int_attr(f, "dtype")) : (enum dtype)t.dtype;
+	enum dtype made = find_attr(f->n, "dtype") ? dtype_of_onnx(int_attr(f, "dtype"))
+						   : (enum dtype)t.dtype;
 	return choose_result_dtype(f, 0, made, "dtype") ? set_result_like(f, 0, t) : ONNX_ERROR;
 }
 
 enum onnx_infer_result onnx_random(struct infer *f)
 {
-	const struct attr *a = attr_of(f, "shape");
+	const struct attr *a = find_attr(f->n, "shape");
 	uint32_t rank = a && a->kind == AT_INTS ? a->n : 0;
 
 	if (rank > MAX_RANK)
@@ -303,8 +303,8 @@ enum onnx_infer_result onnx_random_like(struct infer *f)
 {
 	struct type t = input_type(f, 0);
 
-	enum dtype made =
-		has_attr(f, "dtype") ? dtype_of_onnx(int_attr(f, "dtype")) : (enum dtype)t.dtype;
+	enum dtype made = find_attr(f->n, "dtype") ? dtype_of_onnx(int_attr(f, "dtype"))
+						   : (enum dtype)t.dtype;
 	return choose_result_dtype(f, 0, made, "dtype") ? set_result_like(f, 0, t) : ONNX_ERROR;
 }
 
@@ -327,7 +327,7 @@ enum axes_given { AXES_NONE, AXES_KNOWN, AXES_UNKNOWN };
 static bool read_axes(struct infer *f, const char *attr, uint32_t in, uint32_t rank,
 		      enum axes_given *given, bool set[MAX_RANK])
 {
-	const struct attr *a = attr_of(f, attr);
+	const struct attr *a = find_attr(f->n, attr);
 	const struct known *k = input_known(f, in);
 	uint32_t n = a ? a->n : k ? k->n : 0, axis;
 
@@ -543,7 +543,7 @@ enum onnx_infer_result onnx_flatten(struct infer *f)
 enum onnx_infer_result onnx_transpose(struct infer *f)
 {
 	struct type t = input_type(f, 0);
-	const struct attr *perm = attr_of(f, "perm");
+	const struct attr *perm = find_attr(f->n, "perm");
 	bool seen[MAX_RANK] = {false};
 	dim *d = dims_alloc(f, t.rank);
 
@@ -732,13 +732,13 @@ enum onnx_infer_result onnx_split(struct infer *f)
 {
 	struct type t = input_type(f, 0);
 	const struct known *k = input_known(f, 1);
-	int64_t n = has_attr(f, "num_outputs") ? int_attr(f, "num_outputs") : f->n->nout, whole;
+	int64_t n = find_attr(f->n, "num_outputs") ? int_attr(f, "num_outputs") : f->n->nout, whole;
 	dim sum = const_dim(f, 0);
 	uint32_t axis;
 
 	if (!resolve_axis(f, int_attr(f, "axis"), t.rank, &axis))
 		return ONNX_ERROR;
-	if (f->op->since >= 18 && !input(f, 1) == !has_attr(f, "num_outputs")) {
+	if (f->op->since >= 18 && !input(f, 1) == !find_attr(f->n, "num_outputs")) {
 		infer_error(f, E_PROPERTY,
 			    input(f, 1) ? "it has both num_outputs and the input 'split'"
 					: "it needs num_outputs or the input 'split'");

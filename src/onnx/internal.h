@@ -63,8 +63,6 @@ struct type input_type(const struct infer *f, uint32_t i);
 const struct known *input_known(struct infer *f, uint32_t i); /* NULL: not given or not known */
 bool input_const(struct infer *f, uint32_t i, uint32_t at, int64_t *v);
 int64_t input_count(struct infer *f, uint32_t i); /* elements of a vector input; -1: not known */
-const struct attr *attr_of(const struct infer *f, const char *name);
-bool has_attr(const struct infer *f, const char *name);
 int64_t int_attr(const struct infer *f, const char *name); /* with the schema's default, else 0 */
 bool str_attr_is(const struct infer *f, const char *name, const char *value);
 int64_t ints_attr(const struct infer *f, const char *name, uint32_t i, int64_t other);

@@ -65,6 +65,7 @@ static inline bool has_operator(const struct graph *g, enum onnx_id id)
 {
 	return g->operators[id / 64] >> id % 64 & 1;
 }
+struct value *behind_identity(struct value *v); /* what v is an Identity of, or v */
 #define C_DOMAIN "ptgc.c"
 enum onnx_id onnx_named(const char *name);     /* ONNX_NONE: unknown */
 enum onnx_id onnx_own_named(const char *name); /* of the domain ptgc.c */
@@ -90,6 +91,9 @@ static inline bool takes_axes(const struct onnx_op *op)
 {
 	return op->nin > 1;
 }
+/* The axis that n names in its attribute, counted from the front of its first input; `otherwise`: n
+ * names none */
+uint32_t onnx_axis(const struct node *n, int64_t otherwise);
 /* The axes that n names in its attribute or its second input, counted from the front of a value of
  * that rank, without order; -1: they are not known. Returns their number, 0 if it names none. */
 int onnx_axes(const struct node *n, uint32_t rank, int *axes);

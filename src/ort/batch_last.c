@@ -49,14 +49,6 @@ void set_layout(struct layouts *l, const struct value *v, enum layout p)
 		l->layout[v->id] = p;
 }
 
-static int64_t attr_axis(const struct node *n, uint32_t rank)
-{
-	const struct attr *a = find_attr(n, "axis");
-	int64_t axis = a ? a->u.i : is_onnx(n, ONNX_Softmax) ? -1 : 0;
-
-	return axis < 0 ? axis + rank : axis;
-}
-
 /* Does n name axes, and not axis 0? */
 static bool spares_points(const int *axes, int count)
 {
@@ -203,9 +195,9 @@ bool can_be_batch_last(struct layouts *l, const struct node *n)
 	case ONNX_Concat:
 	case ONNX_Split:
 	case ONNX_Gather:
-		return attr_axis(n, rank) > 0;
+		return onnx_axis(n, 0) > 0;
 	case ONNX_Softmax:
-		return attr_axis(n, rank) > 0 && dtypes[n->out[0]->type.dtype].size >= 4;
+		return onnx_axis(n, -1) > 0 && dtypes[n->out[0]->type.dtype].size >= 4;
 	case ONNX_Reshape:
 		return can_be_batch_last_shape(l, n);
 	case ONNX_Expand:
@@ -300,7 +292,7 @@ static void relayout_lengths(struct layouts *l, struct node *n)
 static void triangle_by_mask(struct layouts *l, struct node *n)
 {
 	const struct type *t = &n->out[0]->type;
-	const struct attr *upper = find_attr(n, "upper");
+	bool lower = !int_of_attr(n, "upper", 1);
 	int64_t k = 0, shape[3] = {0, 0, 1};
 
 	if (n->nin > 1 && n->in[1])
@@ -311,7 +303,7 @@ static void triangle_by_mask(struct layouts *l, struct node *n)
 	uint8_t *taken = new_array(l->cx->arena, uint8_t, (size_t)(shape[0] * shape[1]) + 1u);
 	for (int64_t i = 0; i < shape[0]; i++)
 		for (int64_t j = 0; j < shape[1]; j++)
-			taken[i * shape[1] + j] = upper && !upper->u.i ? j - i <= k : j - i >= k;
+			taken[i * shape[1] + j] = lower ? j - i <= k : j - i >= k;
 	mask->data = taken;
 	struct value *where = graph_constant(l->cx, mask, n->span);
 	struct value *zero = graph_number(l->cx, (enum dtype)t->dtype, 0, n->span);
@@ -363,7 +355,7 @@ void make_batch_last(struct layouts *l, struct node *n)
 	case ONNX_Concat:
 	case ONNX_Split:
 	case ONNX_Gather:
-		list[0] = attr_axis(n, rank) - 1;
+		list[0] = (int64_t)onnx_axis(n, 0) - 1;
 		set_int(l->cx, n, "axis", list[0]);
 		break;
 	case ONNX_Reshape:
@@ -379,7 +371,7 @@ void make_batch_last(struct layouts *l, struct node *n)
 		triangle_by_mask(l, n);
 		break;
 	case ONNX_Softmax:
-		softmax_by_parts(l, n, (int)attr_axis(n, rank) - 1);
+		softmax_by_parts(l, n, (int)onnx_axis(n, -1) - 1);
 		break;
 	case ONNX_Slice:
 		count = sliced_axes(n, list);

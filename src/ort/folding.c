@@ -15,9 +15,8 @@
 static dim indexed_length(const struct node *n)
 {
 	const struct type *t = &n->in[0]->type;
-	int64_t axis = n->nattrs ? n->attrs[0].u.i : 0;
 
-	return t->dims[axis < 0 ? axis + t->rank : axis];
+	return t->dims[onnx_axis(n, 0)];
 }
 
 /* Are all numbers of a Range indices from the front, of an axis of that length? Of other values:

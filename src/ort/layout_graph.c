@@ -167,9 +167,7 @@ static double time_of(const struct graph_layouts *p, const struct node *n, bool 
 	const struct layout_costs *cost = &layout_costs;
 	double all = elements(p, &n->out[0]->type);
 	uint32_t rank = n->in[0] ? n->in[0]->type.rank : 0;
-	const struct attr *a;
 	int64_t perm[MAX_RANK];
-	int axes[MAX_RANK];
 
 	if (onnx_lengths(n->onnx) == ONNX_BROADCAST_LENGTHS)
 		return runs(p, n, batch_last) *
@@ -193,10 +191,7 @@ static double time_of(const struct graph_layouts *p, const struct node *n, bool 
 	case ONNX_Concat:
 	case ONNX_Split:
 	case ONNX_Gather:
-		a = find_attr(n, "axis");
-		axes[0] = a ? (int)a->u.i : 0;
-		return cost->piece * pieces(p, n,
-					    (uint32_t)(axes[0] < 0 ? axes[0] + (int)rank : axes[0]),
+		return cost->piece * pieces(p, n, onnx_axis(n, 0),
 					    n->nin > n->nout ? n->nin : n->nout, batch_last);
 	case ONNX_Slice:
 	case ONNX_Pad:

@@ -115,11 +115,10 @@ static void transpose_gather(struct build *b, struct node *n)
 {
 	struct ctx *cx = b->cx;
 	struct value *x = n->in[0];
-	const struct attr *a = find_attr(n, "axis");
-	int64_t last = x->type.rank - 1, axis = a ? a->u.i : 0, k;
+	int64_t last = x->type.rank - 1, k;
 
 	/* of what is open along both axes, as in the library's loops, there may be little */
-	if (last < 1 || (axis != last && axis != -1) || n->in[1]->type.rank != 1 ||
+	if (last < 1 || onnx_axis(n, 0) != last || n->in[1]->type.rank != 1 ||
 	    !dim_is_const(cx, n->out[0]->type.dims[last], &k) || dtypes[x->type.dtype].size < 4 ||
 	    assumed_size(cx, n->out[0]) < SIZE_TRANSPOSED ||
 	    assumed_size(cx, n->out[0]) < assumed_size(cx, x) ||

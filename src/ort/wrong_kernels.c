@@ -36,20 +36,6 @@ static bool reads_nan(const struct node *n)
 	return false;
 }
 
-static int64_t int_attr(const struct node *n, const char *name, int64_t usual)
-{
-	const struct attr *a = find_attr(n, name);
-
-	return a ? a->u.i : usual;
-}
-
-static uint32_t sorted_axis(const struct node *n)
-{
-	int64_t axis = int_attr(n, "axis", -1);
-
-	return (uint32_t)(axis < 0 ? axis + n->in[0]->type.rank : axis);
-}
-
 /* May an axis of x other than this one have length 0? */
 static bool may_lack_rows(struct ctx *cx, const struct value *x, uint32_t axis)
 {
@@ -64,7 +50,7 @@ static uint32_t summed_axis(const struct node *n, uint32_t i)
 {
 	const char *name = i ? "transB" : "transA";
 	uint32_t rank = n->in[i]->type.rank;
-	bool transposed = is_onnx(n, ONNX_Gemm) && int_attr(n, name, 0);
+	bool transposed = is_onnx(n, ONNX_Gemm) && int_of_attr(n, name, 0);
 
 	return rank - ((rank > 1 && (i == 1) != transposed) ? 2 : 1);
 }
@@ -85,7 +71,7 @@ static int64_t indexed_axes(struct ctx *cx, const struct node *n, uint32_t *firs
 	const struct type *of = &n->in[1]->type;
 	int64_t count;
 
-	*first = (uint32_t)int_attr(n, "batch_dims", 0);
+	*first = (uint32_t)int_of_attr(n, "batch_dims", 0);
 	return dim_is_const(cx, of->dims[of->rank - 1], &count) ? count : -1;
 }
 
@@ -122,7 +108,7 @@ static bool matters(struct ctx *cx, const struct node *n, enum fault fault)
 	case FEW_DIGITS:
 		return t == DT_FLOAT64 || t == DT_FLOAT16;
 	case NO_ROWS:
-		return !n->kernel_is_right && may_lack_rows(cx, n->in[0], sorted_axis(n));
+		return !n->kernel_is_right && may_lack_rows(cx, n->in[0], onnx_axis(n, -1));
 	case NO_TERMS:
 		return !n->kernel_is_right &&
 		       !dim_ge(cx, n->in[0]->type.dims[summed_axis(n, 0)], 1);
@@ -189,12 +175,11 @@ static struct value *sign_int64(struct build *b, struct node *n)
 /* ReduceMax or ReduceMin; NULL: the axes are not known */
 static struct value *reduction_int64(struct build *b, struct node *n)
 {
-	const struct attr *keep = find_attr(n, "keepdims");
 	int axes[MAX_RANK], count = onnx_reduced_axes(n, axes);
 
 	return count < 0 ? NULL
 			 : reduce_int64(b, n->in[0], axes, count, is_onnx(n, ONNX_ReduceMax),
-					!keep || keep->u.i);
+					int_of_attr(n, "keepdims", 1));
 }
 
 static bool without_int64_order(struct build *b, struct node *n, struct value **out)
@@ -267,7 +252,7 @@ static bool exp_by_half(struct build *b, struct node *n, struct value **out)
 	struct value *x = n->in[0];
 
 	if (is_onnx(n, ONNX_Softmax)) {
-		int axis = (int)sorted_axis(n);
+		int axis = (int)onnx_axis(n, -1);
 		x = emit_(b, ONNX_Sub, x, reduce(b, ONNX_ReduceMax, x, &axis, 1, true));
 		x = emit_(b, ONNX_Exp, x);
 		out[0] = emit_(b, ONNX_Div, x, reduce(b, ONNX_ReduceSum, x, &axis, 1, true));
@@ -285,9 +270,9 @@ static bool root_of_squares(struct build *b, struct node *n, struct value **out)
 
 	if (count < 0)
 		return legalise(b, n, out);
-	out[0] = emit_(
-		b, ONNX_Sqrt,
-		reduce(b, ONNX_ReduceSumSquare, n->in[0], axes, count, int_attr(n, "keepdims", 1)));
+	out[0] = emit_(b, ONNX_Sqrt,
+		       reduce(b, ONNX_ReduceSumSquare, n->in[0], axes, count,
+			      int_of_attr(n, "keepdims", 1)));
 	return true;
 }
 
@@ -306,7 +291,7 @@ static struct value *longer(struct build *b, struct value *x, uint64_t axes)
 static bool with_rows(struct build *b, struct node *n, struct value **out)
 {
 	struct value *x = n->in[0], *r[2];
-	uint32_t axis = sorted_axis(n), k = 0;
+	uint32_t axis = onnx_axis(n, -1), k = 0;
 	int64_t list[MAX_RANK], zeros[MAX_RANK] = {0}, ones[MAX_RANK];
 	dim ends[MAX_RANK];
 	uint64_t axes = 0;
@@ -367,7 +352,7 @@ static bool with_elements(struct build *b, struct node *n, struct value **out)
 		is_float(t) ? const_of(b, t, max ? -INFINITY : INFINITY) : dtype_limit(b, t, !max);
 	struct value *x = prepend_number(b, n->in[0], more, limit);
 	b->kernel_is_right = true;
-	out[0] = reduce(b, n->onnx->id, x, axes, count, int_attr(n, "keepdims", 1));
+	out[0] = reduce(b, n->onnx->id, x, axes, count, int_of_attr(n, "keepdims", 1));
 	b->kernel_is_right = false;
 	return true;
 }

@@ -8,11 +8,16 @@
 #include "graph/uses.h"
 #include "rewrite/rewrite.h"
 
+void turn_into(struct ctx *cx, struct node *n, enum onnx_id op)
+{
+	n->onnx = onnx_find(op, cx->opt.opset);
+}
+
 void become_(struct ctx *cx, struct node *n, enum onnx_id op, uint32_t nin, struct value *const *in)
 {
 	struct value **copy = new_array(cx->arena, struct value *, nin);
 
-	n->onnx = onnx_find(op, cx->opt.opset);
+	turn_into(cx, n, op);
 	n->nattrs = 0;
 	set_inputs(n, memcpy(copy, in, nin * sizeof(*in)), nin);
 }

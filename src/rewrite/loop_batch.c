@@ -170,7 +170,6 @@ static struct value *elements(struct batch *at, const struct node *n)
 
 static struct value *reduction(struct batch *at, const struct node *n)
 {
-	const struct attr *keep = find_attr(n, "keepdims");
 	uint32_t rank = n->in[0]->type.rank;
 	int axes[MAX_RANK], count = onnx_reduced_axes(n, axes);
 
@@ -178,7 +177,8 @@ static struct value *reduction(struct batch *at, const struct node *n)
 		return NULL;
 	for (int i = 0; i < count; i++)
 		axes[i]++;
-	return reduce(at->b, operator_of(n), at->all[0], axes, count, !keep || keep->u.i);
+	return reduce(at->b, operator_of(n), at->all[0], axes, count,
+		      int_of_attr(n, "keepdims", 1));
 }
 
 static struct value *moved_axes(struct batch *at, const struct node *n)
@@ -226,8 +226,7 @@ static struct value *reshaped(struct batch *at, const struct node *n)
 /* Softmax, LogSoftmax: the axis moves if it is counted from the front. */
 static struct value *along_axis(struct batch *at, const struct node *n)
 {
-	const struct attr *a = find_attr(n, "axis");
-	int64_t axis = a ? a->u.i : -1;
+	int64_t axis = int_of_attr(n, "axis", -1);
 
 	if (n->in[0]->type.rank + 1u > MAX_RANK)
 		return NULL;
@@ -288,10 +287,7 @@ static struct value *product(struct batch *at, const struct node *n)
 /* Rows that every step takes from the same table */
 static struct value *gathered(struct batch *at, const struct node *n)
 {
-	const struct attr *a = find_attr(n, "axis");
-	int64_t axis = a ? a->u.i : 0;
-
-	if (at->all[0] || (axis != 0 && axis != -(int64_t)n->in[0]->type.rank))
+	if (at->all[0] || onnx_axis(n, 0) != 0)
 		return NULL;
 	attr_int(at->b, "axis", 0);
 	at->b->index_may_fail = true; /* as it may in a step */

@@ -11,13 +11,6 @@
 
 #define MAX_INPUTS 8 /* of a node that is computed after the loop */
 
-static struct value *behind_identity(struct value *v)
-{
-	while (is_onnx(v->def, ONNX_Identity))
-		v = resolve(v->def->in[0]);
-	return v;
-}
-
 /* Reads by nodes and by the results of inner blocks; those of the body itself are looked at apart.
  */
 static void count_reads(struct loop_pass *m, const struct block *body)
@@ -258,7 +251,8 @@ static struct value *stacked(struct loop_exit *c, const struct value *v)
 	return to;
 }
 
-static bool is_read(struct loop_exit *c, const struct value *param)
+/* Does the body, or a check, read this parameter? */
+static bool reads_param(struct loop_exit *c, const struct value *param)
 {
 	return value_info(c->m, param)->reads || value_info(c->m, param)->kept;
 }
@@ -298,7 +292,7 @@ static void set_results(struct loop_exit *c)
 	}
 	uint32_t states = in.len;
 	for (uint32_t k = 0; k < f->rows.len; k++) {
-		if (!is_read(c, f->params.at[k]) && (in.len > states || k + 1 < f->rows.len))
+		if (!reads_param(c, f->params.at[k]) && (in.len > states || k + 1 < f->rows.len))
 			continue; /* a Scan walks one sequence at least */
 		*vec_push(a, &in) = f->rows.at[k];
 		*vec_push(a, &params) = f->params.at[k];
@@ -310,7 +304,7 @@ static void set_results(struct loop_exit *c)
 	memcpy(&body->params, &params, sizeof(params));
 	if (!f->scan)
 		return;
-	loop->onnx = onnx_find(ONNX_Scan, m->cx->opt.opset);
+	turn_into(m->cx, loop, ONNX_Scan);
 	set_int(m->cx, loop, "num_scan_inputs", loop->nin - states); /* beside "body" */
 }
 

@@ -247,9 +247,8 @@ static bool reads_row(struct loop_pass *m, struct loop_scope *f, struct node *n)
 	struct build *b = &m->b;
 	struct value *of = n->in[0], *all = of;
 	const struct row *r = row_of(m, n->in[1]);
-	const struct attr *axis = find_attr(n, "axis");
 
-	if ((axis && axis->u.i) || !of->type.rank || !r || r->body != f || !r->counts ||
+	if (int_of_attr(n, "axis", 0) || !of->type.rank || !r || r->body != f || !r->counts ||
 	    r->first < 0 || !is_outer(m, f, of) || is_pending(m, of))
 		return false;
 	dim length = of->type.dims[0], last = dim_add(m->cx, f->trips, dim_const(m->cx, r->first));
@@ -507,13 +506,6 @@ static void rebuild_nodes(struct loop_pass *m, struct loop_scope *f)
 
 /* ---- loops ---- */
 
-static struct value *behind_identity(struct value *v)
-{
-	while (is_onnx(v->def, ONNX_Identity))
-		v = v->def->in[0];
-	return v;
-}
-
 /* Do states keep their lengths? A Scan has room for no others. */
 static bool has_fixed_states(struct loop_pass *m, const struct node *loop, const struct block *body)
 {
@@ -538,7 +530,7 @@ static void look_at_loop(struct loop_pass *m, struct loop_scope *f)
 	f->trip_count = loop->in[0];
 	f->trips = loop->in[0] ? known_at(&m->b, loop->in[0], 0) : DIM_NONE;
 	bool begins = !loop->in[1] || is_true(loop->in[1]);
-	bool all = begins && behind_identity(body->results.at[0]) == f->go;
+	bool all = begins && stops_by_count(loop);
 	bool some = f->trips != DIM_NONE && dim_ge(m->cx, f->trips, 1);
 	f->counted = all && f->trips != DIM_NONE && dim_ge(m->cx, f->trips, 0) &&
 		     !(dim_is_const(m->cx, f->trips, &trips) && trips > MAX_TRIPS);

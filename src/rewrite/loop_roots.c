@@ -31,11 +31,9 @@ static bool only_squared(const struct roots *r, const struct value *v)
 }
 
 /* v of sqrt(v), where that is the next value of the state p; NULL: p is no such state */
-static struct value *under_root(const struct roots *r, const struct value *p,
-				const struct value *next)
+static struct value *under_root(const struct roots *r, const struct value *p, struct value *next)
 {
-	while (is_onnx(next->def, ONNX_Identity))
-		next = next->def->in[0];
+	next = behind_identity(next);
 	if (!only_squared(r, p) || !is_onnx(next->def, ONNX_Sqrt) ||
 	    !same_dims(r->cx, p->type, next->type))
 		return NULL;

@@ -45,19 +45,9 @@ static uint32_t extra(const struct node *loop)
 	return is_onnx(loop, ONNX_Loop) ? 1 : 0;
 }
 
-static struct attr *sequences(const struct node *loop)
-{
-	for (uint32_t i = 0; i < loop->nattrs; i++)
-		if (!strcmp(loop->attrs[i].name, "num_scan_inputs"))
-			return &loop->attrs[i];
-	return NULL;
-}
-
 static uint32_t carried(const struct node *loop)
 {
-	const struct attr *a = sequences(loop);
-
-	return loop->nin - before(loop) - (a ? (uint32_t)a->u.i : 0);
+	return loop->nin - before(loop) - (uint32_t)int_of_attr(loop, "num_scan_inputs", 0);
 }
 
 /* ---- states that never change, and equal ones ---- */
@@ -304,22 +294,13 @@ static void mark_inputs(struct states *s, struct value *v)
 	}
 }
 
-static bool is_live_loop(const struct states *s, const struct node *loop)
-{
-	for (uint32_t i = 0; i < loop->nout; i++)
-		if (s->live[loop->out[i]->id])
-			return true;
-	return false;
-}
-
 static void drop_in_loop(struct states *s, struct node *loop)
 {
 	struct block *body = loop_body(loop);
-	struct attr *rows = sequences(loop);
 	uint32_t first = before(loop), last = extra(loop), n = carried(loop);
 	uint32_t in = first, out = 0, states;
 
-	if (!is_live_loop(s, loop))
+	if (!is_needed(s->live, loop))
 		return;
 	for (uint32_t i = 0; i < loop->nout; i++) {
 		bool state = i < n && s->live[body->params.at[first + i]->id];
@@ -344,8 +325,8 @@ static void drop_in_loop(struct states *s, struct node *loop)
 	loop->nout = (uint16_t)out;
 	body->params.len = in;
 	body->results.len = last + out;
-	if (rows)
-		rows->u.i = in - states;
+	if (is_onnx(loop, ONNX_Scan))
+		set_int(s->cx, loop, "num_scan_inputs", in - states);
 }
 
 static void drop_states(struct states *s, struct block *k)

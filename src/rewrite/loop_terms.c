@@ -296,22 +296,12 @@ static void rewrite_body(struct terms *t)
 	}
 }
 
-/* Does no step of the loop decide whether it is the last one? What goes on until it is exact
- * enough, as the library's functions do, stays as it was written. */
-static bool counts_steps(const struct node *loop)
-{
-	const struct block *body = loop_body(loop);
-	const struct value *go = body->results.at[0];
-
-	while (is_onnx(go->def, ONNX_Identity))
-		go = go->def->in[0];
-	return loop->in[0] && go == body->params.at[1];
-}
-
+/* What goes on until it is exact enough, as the library's functions do, stays as it was written. */
 static void rewrite_bodies(struct terms *t, struct block *k)
 {
 	for (struct walk w = {.root = k}; walk(&w, WALK_AFTER);)
-		if (is_onnx(w.at.node, ONNX_Loop) && counts_steps(w.at.node)) {
+		if (is_onnx(w.at.node, ONNX_Loop) && w.at.node->in[0] &&
+		    stops_by_count(w.at.node)) {
 			t->b = build_at(t->cx, loop_body(w.at.node), NULL);
 			rewrite_body(t);
 		}

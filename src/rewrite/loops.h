@@ -59,6 +59,13 @@ static inline struct block *loop_body(const struct node *n) /* NULL: n has none 
 {
 	return body_after(n, NULL);
 }
+/* Does no step of the Loop decide whether it is the last one? */
+static inline bool stops_by_count(const struct node *loop)
+{
+	const struct block *body = loop_body(loop);
+
+	return behind_identity(body->results.at[0]) == body->params.at[1];
+}
 /* loop_move.c */
 struct value_info *value_info(struct loop_pass *m, const struct value *v);
 struct insertion_point enter(struct loop_pass *m, const struct loop_scope *f);

@@ -189,9 +189,7 @@ static bool is_huge(const struct value *v, double largest)
 /* Is n, a reduction, one of x that keeps the axes with length 1? */
 static bool keeps_axes(const struct node *n, const struct value *x)
 {
-	const struct attr *keep = find_attr(n, "keepdims");
-
-	return resolve(n->in[0]) == x && (!keep || keep->u.i);
+	return resolve(n->in[0]) == x && int_of_attr(n, "keepdims", 1);
 }
 
 /*

@@ -15,17 +15,13 @@
 /* The axes that a reduction takes away, as bits; 0: it keeps them, or they are not known. */
 static uint64_t reduced_axes(const struct node *n)
 {
-	const struct attr *keep = find_attr(n, "keepdims"), *axis = find_attr(n, "axis");
-	int64_t rank = n->in[0] ? n->in[0]->type.rank : 0;
 	int axes[MAX_RANK];
 	uint64_t bits = 0;
 
-	if (n->as_written || !keep || keep->u.i)
+	if (n->as_written || int_of_attr(n, "keepdims", 1))
 		return 0;
-	if (is_onnx(n, ONNX_ArgMax) || is_onnx(n, ONNX_ArgMin)) {
-		int64_t at = axis ? axis->u.i : 0;
-		return UINT64_C(1) << ((at < 0 ? at + rank : at) & 63);
-	}
+	if (is_onnx(n, ONNX_ArgMax) || is_onnx(n, ONNX_ArgMin))
+		return UINT64_C(1) << (onnx_axis(n, 0) & 63);
 	if (onnx_lengths(n->onnx) != ONNX_REDUCED_LENGTHS)
 		return 0;
 	for (int i = 0, count = onnx_reduced_axes(n, axes); i < count; i++)

@@ -72,14 +72,12 @@ static bool is_inside(struct ctx *cx, struct padded *p, struct value *v, uint32_
  * arrays: x[1:] - x[:-1] has a gradient that is padded, and then joined parts of it are cut off. */
 struct value *cut_before_padding(struct ctx *cx, struct node *n)
 {
-	const struct attr *a = find_attr(n, "axis");
-	int64_t axis = a ? a->u.i : 0, start = 0, end = 0, size, before, length;
+	int64_t axis = onnx_axis(n, 0), start = 0, end = 0, size, before, length;
 	struct value *part = NULL;
 	struct padded p;
 
 	if (n->nin < 2 || !n->in[1]->data)
 		return NULL;
-	axis += axis < 0 ? n->in[0]->type.rank : 0;
 	for (uint32_t i = 0; i < n->nout; i++) {
 		if (!tensor_int(n->in[1]->data, i, &size) ||
 		    (n->out[i]->uses && (part || n->out[i]->is_result)))

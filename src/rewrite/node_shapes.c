@@ -205,9 +205,8 @@ struct value *concat_in_place(struct ctx *cx, struct node *n)
 	int64_t perm[MAX_RANK];
 	uint32_t rank = n->out[0]->type.rank, to = 0;
 	struct value *x = n->in[0];
-	const struct attr *a = is_op(x, ONNX_Concat) ? find_attr(x->def, "axis") : NULL;
 
-	if (!a || a->u.i || !perm_of(n, perm))
+	if (!is_op(x, ONNX_Concat) || int_of_attr(x->def, "axis", 0) || !perm_of(n, perm))
 		return NULL;
 	while (perm[to])
 		to++;
@@ -230,13 +229,6 @@ struct value *concat_in_place(struct ctx *cx, struct node *n)
 	return NULL;
 }
 
-static int64_t axis_of(const struct node *n)
-{
-	int64_t axis = find_attr(n, "axis")->u.i;
-
-	return axis < 0 ? axis + n->out[0]->type.rank : axis;
-}
-
 /* Concat of what another Concat joined along the same axis: all at once. */
 struct value *merge_concats(struct ctx *cx, struct node *n)
 {
@@ -245,8 +237,8 @@ struct value *merge_concats(struct ctx *cx, struct node *n)
 
 	for (uint32_t i = 0; i < n->nin; i++) {
 		struct value *v = n->in[i];
-		inner[i] =
-			is_op(v, ONNX_Concat) && is_used_once(v) && axis_of(v->def) == axis_of(n);
+		inner[i] = is_op(v, ONNX_Concat) && is_used_once(v) &&
+			   onnx_axis(v->def, 0) == onnx_axis(n, 0);
 		count += inner[i] ? v->def->nin : 1;
 	}
 	if (count == n->nin || count > MAX_JOINED)
@@ -266,13 +258,13 @@ struct value *merge_concats(struct ctx *cx, struct node *n)
 /* Would the shape mean something else on another input? 0 copies a dim unless allowzero is set. */
 static bool shape_is_absolute(const struct node *n)
 {
-	const struct attr *a = find_attr(n, "allowzero");
+	bool copies = !int_of_attr(n, "allowzero", 0);
 	int64_t v;
 
 	if (!n->in[1]->data)
-		return a && a->u.i;
+		return !copies;
 	for (uint64_t i = 0; i < n->in[1]->data->count; i++)
-		if (!(a && a->u.i) && tensor_int(n->in[1]->data, i, &v) && !v)
+		if (copies && tensor_int(n->in[1]->data, i, &v) && !v)
 			return false;
 	return true;
 }
@@ -361,14 +353,10 @@ struct value *slice_before_expand(struct ctx *cx, struct node *n)
 /* Split into the parts that Concat was given: those are its results. */
 struct value *split_concat(struct ctx *cx, struct node *n)
 {
-	const struct attr *a = find_attr(n, "axis"), *b;
 	const struct node *m = n->in[0]->def;
-	int64_t axis = a ? a->u.i : 0, rank = n->in[0]->type.rank;
 
-	if (!is_op(n->in[0], ONNX_Concat) || m->nin != n->nout)
-		return NULL;
-	b = find_attr(m, "axis");
-	if ((axis < 0 ? axis + rank : axis) != (b->u.i < 0 ? b->u.i + rank : b->u.i))
+	if (!is_op(n->in[0], ONNX_Concat) || m->nin != n->nout ||
+	    onnx_axis(m, 0) != onnx_axis(n, 0))
 		return NULL;
 	for (uint32_t i = 0; i < n->nout; i++)
 		if (n->out[i]->is_result ||

@@ -109,7 +109,7 @@ static void rewrite_block(struct ctx *cx, struct block *b)
 
 /* ---- what is read ---- */
 
-static bool is_read(const struct node *n)
+static bool has_uses(const struct node *n)
 {
 	for (uint32_t i = 0; i < n->nout; i++)
 		if (n->out[i]->uses)
@@ -159,7 +159,7 @@ static void keep_needed(struct ctx *cx, struct graph *g, struct block *b)
 	b->nnodes = 0;
 	for (; n; n = before) {
 		before = n->next;
-		if (n->dead || (!is_read(n) && flag_is_on(cx, FLAG_DEAD))) {
+		if (n->dead || (!has_uses(n) && flag_is_on(cx, FLAG_DEAD))) {
 			n->dead = true;
 			continue;
 		}

@@ -26,6 +26,8 @@ bool casts_merge(enum dtype from, enum dtype mid, enum dtype to);
 		(struct value *[]){__VA_ARGS__})
 void become_(struct ctx *cx, struct node *n, enum onnx_id op, uint32_t nin,
 	     struct value *const *in);
+/* n is that operator from now on, of the same inputs and attributes. */
+void turn_into(struct ctx *cx, struct node *n, enum onnx_id op);
 /* Gives result i of n to another node: n has a new value there from now on, which is returned. The
  * node that was inserted last at b gives what was read as that result, by take_over(). */
 struct value *part_result(struct ctx *cx, struct node *n, uint32_t i);

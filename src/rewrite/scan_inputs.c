@@ -51,7 +51,7 @@ static struct value **spliced(struct arena *a, struct value **all, uint32_t coun
 static void close_scan(struct inputs *s, struct node *scan, uint32_t depth)
 {
 	struct block *body = find_attr(scan, "body")->u.block;
-	uint32_t walked = (uint32_t)find_attr(scan, "num_scan_inputs")->u.i, n;
+	uint32_t walked = (uint32_t)int_of_attr(scan, "num_scan_inputs", 0), n;
 	struct arena *a = s->cx->arena;
 
 	s->taken.len = 0;
@@ -109,7 +109,7 @@ static bool walks_for_nothing(const struct node *scan)
 {
 	const struct block *body = find_attr(scan, "body")->u.block;
 
-	return find_attr(scan, "num_scan_inputs")->u.i == 1 &&
+	return int_of_attr(scan, "num_scan_inputs", 0) == 1 &&
 	       !body->params.at[body->params.len - 1]->uses;
 }
 

@@ -105,7 +105,7 @@ static bool has_time_for(struct choices *c, uint64_t elements)
 /* ---- masks ---- */
 
 /* What took the place of a choice, or of a comparison of constants */
-static struct value *behind_identity(struct ctx *cx, struct value *v)
+static struct value *replacement_of(struct ctx *cx, struct value *v)
 {
 	while (is_call(v->def, OP_Identity) && same_shape(cx, v->def->in[0], v))
 		v = v->def->in[0];
@@ -239,7 +239,7 @@ static bool is_costly(const struct value *v)
 static bool choose_sign(struct choices *c, struct node *n)
 {
 	struct value *out = n->out[0], *f, *g, *x, *y;
-	const struct tensor *mask = constant_data(behind_identity(c->cx, n->in[0]));
+	const struct tensor *mask = constant_data(replacement_of(c->cx, n->in[0]));
 
 	if (!mask || is_complex((enum dtype)mask->dtype) || mask->count < 2 || mask->splat)
 		return false;
@@ -275,7 +275,7 @@ static void add_terms(struct ctx *cx, struct terms *t, struct value *v)
 
 	t->n = 0;
 	while (n) {
-		v = behind_identity(cx, todo[--n]);
+		v = replacement_of(cx, todo[--n]);
 		bool both = v->type.dtype == DT_BOOL &&
 			    (is_call(v->def, OP_And) || is_call(v->def, OP_Mul));
 		if (both && t->n + n + v->def->nin <= MAX_TERMS) {
@@ -342,12 +342,12 @@ static struct value *outside(struct choices *c, struct value *v, const struct te
 	struct value *in[2];
 	bool changed = false;
 
-	v = behind_identity(c->cx, v);
+	v = replacement_of(c->cx, v);
 	for (int k = 0;
 	     k < MAX_CHAIN && is_call(v->def, OP_Switch) && same_shape(c->cx, v->def->in[2], v) &&
 	     are_implied(c->cx, cond, v->def->in[0]);
 	     k++)
-		v = behind_identity(c->cx, v->def->in[2]);
+		v = replacement_of(c->cx, v->def->in[2]);
 	if (!v->def || !is_one_of(v->def->op, ops, countof(ops)) || !depth || v->def->nin > 2)
 		return v;
 	for (uint32_t i = 0; i < v->def->nin; i++) {
@@ -482,7 +482,7 @@ static bool become_side(struct choices *c, struct node *n, struct value *v)
 static bool choose_once(struct choices *c, struct node *n)
 {
 	struct ctx *cx = c->cx;
-	struct value *yes = n->in[1], *no = behind_identity(cx, n->in[2]), *out = n->out[0];
+	struct value *yes = n->in[1], *no = replacement_of(cx, n->in[2]), *out = n->out[0];
 	struct terms cond, inner;
 	double a, b;
 

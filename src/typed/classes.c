@@ -21,7 +21,7 @@ static struct region *region_of(struct repeats *r, const struct node *n)
 	uint32_t region = n->nout ? r->place[n->out[0]->id].region : 0;
 	struct region *g = region ? &r->regions.at[region - 1] : NULL;
 
-	return g && !g->failed && is_needed(r, n) ? g : NULL;
+	return g && !g->failed && is_needed(r->needed, n) ? g : NULL;
 }
 
 /* ---- masks ---- */

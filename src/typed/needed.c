@@ -16,9 +16,7 @@ static void mark_block(struct ctx *cx, const struct block *b, bool *needed)
 		all[count++] = n;
 	while (count--) {
 		const struct node *n = all[count];
-		bool read = !n->nout;
-		for (uint32_t i = 0; i < n->nout; i++)
-			read |= needed[n->out[i]->id];
+		bool read = is_needed(needed, n);
 		for (uint32_t i = 0; read && i < n->nin; i++)
 			if (n->in[i])
 				needed[n->in[i]->id] = true;

@@ -43,17 +43,6 @@ static bool ends_at(struct repeats *r, const struct node *n, uint32_t axis)
 	return has_axis(axes, count, (int)axis);
 }
 
-/* ---- who reads what ---- */
-
-bool is_needed(const struct repeats *r, const struct node *n)
-{
-	bool needed = !n->nout;
-
-	for (uint32_t i = 0; i < n->nout; i++)
-		needed |= r->needed[n->out[i]->id];
-	return needed;
-}
-
 /* ---- regions ---- */
 
 /* v is read along this axis. Returns false where v keeps places from becoming one. */
@@ -121,8 +110,8 @@ static bool look_around(struct repeats *r, uint32_t region, struct value *v)
 	for (uint32_t i = 0; i < n->nout; i++)
 		if (!reach(r, region, n->out[i], axis))
 			return false;
-	for_uses(u, &r->uses,
-		 v) if (is_needed(r, u->node) && !follow(r, region, u->node, v)) return false;
+	for_uses(u, &r->uses, v) if (is_needed(r->needed, u->node) &&
+				     !follow(r, region, u->node, v)) return false;
 	return true;
 }
 
@@ -284,7 +273,8 @@ static void find_regions(struct repeats *r, const struct block *b)
 	for (struct node *n = b->first; n; n = n->next) {
 		uint32_t axis;
 		int64_t longest = reduced_length(r, n, &axis);
-		if (longest && is_needed(r, n) && r->missed <= MAX_MISSED * (uint64_t)r->nvalues &&
+		if (longest && is_needed(r->needed, n) &&
+		    r->missed <= MAX_MISSED * (uint64_t)r->nvalues &&
 		    !r->place[n->in[0]->id].region)
 			find_region(r, n, axis, longest);
 	}
@@ -485,7 +475,8 @@ static void rewrite_block(struct repeats *r, struct block *b)
 		n->next = NULL;
 		uint32_t region = n->nout ? r->place[n->out[0]->id].region : 0;
 		const struct region *g = region ? &r->regions.at[region - 1] : NULL;
-		for (uint32_t c = 0; g && !g->failed && c < g->nclasses && is_needed(r, n); c++)
+		for (uint32_t c = 0; g && !g->failed && c < g->nclasses && is_needed(r->needed, n);
+		     c++)
 			if (g->nclasses == 1 || r->live[n->out[0]->id * MAX_CLASSES + c])
 				copy_node(r, n, c);
 		const struct end *end = n->nout ? &r->ends[n->out[0]->id] : NULL;

@@ -78,7 +78,6 @@ bool has_axis(const int *axes, int count, int axis);
 bool is_view_or_check(const struct node *n);
 
 /* repeats.c */
-bool is_needed(const struct repeats *r, const struct node *n);
 /* What n, of a region, takes for so many places */
 double cost_in(struct repeats *r, const struct node *n, int64_t places);
 

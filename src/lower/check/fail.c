@@ -109,15 +109,13 @@ static bool has_softmax_rows(const struct value *p)
 	int64_t last = p->type.rank - 1;
 
 	while (is_onnx(p->def, ONNX_Gather) && p->def->in[0]->type.rank > 1) {
-		const struct attr *a = find_attr(p->def, "axis");
-		int64_t rank = p->def->in[0]->type.rank, axis = a ? a->u.i : 0;
-		if (axis == rank - 1 || axis == -1)
+		int64_t rank = p->def->in[0]->type.rank;
+		if (onnx_axis(p->def, 0) == rank - 1)
 			return false;
 		p = p->def->in[0];
 		last = rank - 1;
 	}
-	const struct attr *a = is_onnx(p->def, ONNX_Softmax) ? find_attr(p->def, "axis") : NULL;
-	return is_onnx(p->def, ONNX_Softmax) && (!a || a->u.i == -1 || a->u.i == last);
+	return is_onnx(p->def, ONNX_Softmax) && onnx_axis(p->def, -1) == last;
 }
 
 /*

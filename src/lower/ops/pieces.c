@@ -41,11 +41,6 @@ static bool read_range(struct build *b, const struct index *ix, dim size, dim *f
 	return *from && *to && dim_ge(cx, *from, 0) && dim_ge(cx, *to, 0);
 }
 
-static int64_t axis_of_concat(const struct node *n)
-{
-	return n->nattrs == 1 && n->attrs[0].kind == AT_INT ? n->attrs[0].u.i : 0;
-}
-
 /* The input of a Concat along `axis` that covers from:to, or a Concat of some that do; NULL: none
  */
 static struct value *concat_piece(struct build *b, const struct node *n, dim from, dim to,
@@ -165,13 +160,6 @@ struct value *item_of_expand(struct build *b, struct value *x, const struct inde
 	return expand(b, emit_(b, ONNX_Gather, v, ix[axis].v[0]), dims, rank);
 }
 
-static const struct value *behind_identity(const struct value *v)
-{
-	while (is_onnx(v->def, ONNX_Identity))
-		v = v->def->in[0];
-	return v;
-}
-
 struct value *last_of_loop(struct build *b, struct value *x, const struct index *ix)
 {
 	const struct node *n = x->def;
@@ -204,7 +192,7 @@ static bool take_piece(struct build *b, struct value **x, struct index *ix)
 	if (is_onnx(n, ONNX_Transpose))
 		return before_transpose(b, x, ix);
 	for (uint32_t i = 0; (concat || pad) && i < (*x)->type.rank; i++) {
-		if (concat && axis_of_concat(n) != i)
+		if (concat && int_of_attr(n, "axis", 0) != i)
 			continue;
 		if (concat && ix[i].kind == IX_ARRAY && !ix[i].v[0]->type.rank &&
 		    const_int_at(b, ix[i].v[0], 0, &at)) {
