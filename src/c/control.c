@@ -369,7 +369,7 @@ void loop_put(struct printer *p, const struct node *n)
 	const struct value *step = body->params.at[0], *go = body->params.at[1];
 	const struct value *on = body->results.at[0];
 	const char *none[1] = {"0"}, *most = n->in[0] ? element(p, n->in[0], 0) : "INT64_MAX";
-	int64_t always = 0, first = 0, limit;
+	int64_t limit;
 	bool ends = true, open = !strcmp(most, "INT64_MAX") ||
 				 (is_number_text(most, &limit) && limit == INT64_MAX);
 
@@ -377,13 +377,10 @@ void loop_put(struct printer *p, const struct node *n)
 	const struct value *from = on;
 	while (from->def && from->def->onnx->id == ONNX_Identity)
 		from = from->def->in[0];
-	bool starts =
-		!n->in[1] || (n->in[1]->data && tensor_int(n->in[1]->data, 0, &first) && first);
-	if (starts && (from == go || (from->data && tensor_int(from->data, 0, &always) && always)))
+	if ((!n->in[1] || is_true(n->in[1])) && (from == go || is_true(from)))
 		ends = false;
 	const char *steps = fresh(p, "steps"), *i = fresh(p, "step");
-	const struct known *known = n->in[0] ? known_of(p->cx, n->in[0]) : NULL;
-	dim count = known ? known->at[0] : DIM_NONE;
+	dim count = n->in[0] ? known_at(p->cx, n->in[0], 0) : DIM_NONE;
 	if (!open && count != DIM_NONE && dim_ge(p->cx, count, 0))
 		line(p, "const int64_t %s = %s;", steps, most);
 	else if (!open)

@@ -20,14 +20,12 @@ bool known_integers(struct printer *p, const struct value *v)
  * equation would otherwise compare a length with itself. */
 const char *element(struct printer *p, const struct value *v, int64_t i)
 {
-	const struct known *k = known_of(p->cx, (struct value *)v);
+	dim d = known_broadcast(p->cx, (struct value *)v, (uint32_t)i);
 	const char *ix[1] = {textf(p, "%lld", (long long)i)}, *s;
 	bool there = v->data || held(p, v)->where != UNSEEN;
-	uint32_t of = k && i < k->n ? (uint32_t)i : 0;
 
-	if (k && (i < k->n || k->n == 1) && k->at[of] != DIM_NONE &&
-	    ((s = dim_text(p, k->at[of], true, NULL)) != NULL ||
-	     (!there && (s = dim_text(p, k->at[of], false, NULL)) != NULL)))
+	if (d != DIM_NONE && ((s = dim_text(p, d, true, NULL)) != NULL ||
+			      (!there && (s = dim_text(p, d, false, NULL)) != NULL)))
 		return s;
 	if (!there)
 		cannot(p, p->at, "needs integers that only the run knows before they are computed");

@@ -256,9 +256,9 @@ static const char *of_slice(struct printer *p, const struct node *n, uint32_t i,
 /* A step that only the run knows may be 0 there. */
 static void check_step(struct printer *p, const struct node *n, uint32_t k, const char *step)
 {
-	const struct known *known = known_of(p->cx, n->in[4]);
+	dim d = known_at(p->cx, n->in[4], k);
 
-	if (known && known->at[k] != DIM_NONE && dim_ge(p->cx, known->at[k], 1))
+	if (d != DIM_NONE && dim_ge(p->cx, d, 1))
 		return;
 	line(p, "if (%s == 0)", in_parens(p, step));
 	line(p, "\treturn %u;", failure(p, n, "the step is 0"));

@@ -105,7 +105,7 @@ static void stretch_to(struct split *p, struct value *r, struct value *to)
 
 static struct value *as_type(struct split *p, struct value *r, struct type t, bool stretch)
 {
-	if (r->type.dtype == t.dtype && same_dims(p->cx, r->type, t))
+	if (same_type(p->cx, &r->type, &t))
 		return r;
 	return as_value(p, r, graph_value(p->cx, t, r->span), stretch);
 }
@@ -357,7 +357,7 @@ bool refuse(struct split *p, struct node *n, const char *fmt, ...)
 /* ---- ops ---- */
 
 /* Is argument i a number, which may be complex, and not a length, an index or a condition? */
-static bool is_number(struct split *p, const struct node *n, const struct fn *f, uint32_t i)
+static bool is_any_number(struct split *p, const struct node *n, const struct fn *f, uint32_t i)
 {
 	const struct op_sig *sig = op_sig(p->cx, n->op);
 	const char *name = sig->inputs[i < sig->ninputs ? i : sig->ninputs - 1].name->s, *s;
@@ -413,7 +413,7 @@ void each_part(struct split *p, struct node *n)
 		for (uint32_t i = 0; i < n->nin; i++) {
 			struct value *v = n->in[i];
 			in[i] = is_complex_value(v) ? part(p, v, k)
-				: k && v && is_number(p, n, NULL, i)
+				: k && v && is_any_number(p, n, NULL, i)
 					? no_imaginary(p, n, v, (enum dtype)out[0]->type.dtype)
 					: v;
 		}
@@ -475,12 +475,12 @@ static bool fn_on_parts(struct split *p, struct node *n, const struct fn *f)
 			      dtypes[n->out[0]->type.dtype].name);
 	for (uint32_t i = 0; i < n->nin; i++) {
 		enum dtype x = n->in[i] ? (enum dtype)n->in[i]->type.dtype : DT_NONE;
-		if (x && is_number(p, n, f, i))
+		if (x && is_any_number(p, n, f, i))
 			t.dtype = t.dtype ? dtype_upcast((enum dtype)t.dtype, x) : x;
 	}
 	for (uint32_t i = 0; i < n->nin; i++) {
 		struct value *v = n->in[i];
-		if (!v || !is_number(p, n, f, i)) {
+		if (!v || !is_any_number(p, n, f, i)) {
 			*to++ = v;
 			continue;
 		}
@@ -536,7 +536,7 @@ static bool split_op(struct split *p, struct node *n)
 	}
 	for (uint32_t i = 0; i < n->nin; i++)
 		if (is_complex_value(n->in[i]) &&
-		    (!is_number(p, n, f, i) || (!f && !is_complex_value(n->out[0]))))
+		    (!is_any_number(p, n, f, i) || (!f && !is_complex_value(n->out[0]))))
 			return refuse(p, n, "argument %u must not be complex here", i + 1);
 	if (f && sig->max == UINT32_MAX && n->nin != 2)
 		return two_by_two(p, n);

@@ -494,6 +494,11 @@ bool same_dims(struct ctx *cx, struct type a, struct type b)
 	return true;
 }
 
+bool same_type(struct ctx *cx, const struct type *a, const struct type *b)
+{
+	return a->dtype == b->dtype && same_dims(cx, *a, *b);
+}
+
 bool same_long_dims(struct ctx *cx, struct type a, struct type b)
 {
 	uint32_t i = 0, j = 0;

@@ -166,7 +166,8 @@ struct type {
 	uint8_t rank;
 	dim *dims; /* in the arena; values share it, so nothing writes to it once it is set */
 };
-bool same_dims(struct ctx *cx, struct type a, struct type b);      /* proved equal */
+bool same_dims(struct ctx *cx, struct type a, struct type b);               /* proved equal */
+bool same_type(struct ctx *cx, const struct type *a, const struct type *b); /* and one dtype */
 bool same_long_dims(struct ctx *cx, struct type a, struct type b); /* the same but for dims 1 */
 const char *type_str(struct ctx *cx, struct type t);               /* float64[batch, 3] */
 

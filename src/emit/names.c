@@ -138,7 +138,7 @@ static uint32_t add_type(struct namer *n, struct type t)
 	return index;
 }
 
-static bool same_type(const struct onnx_type *a, struct type b)
+static bool is_of_type(const struct onnx_type *a, struct type b)
 {
 	return a->dtype == b.dtype && a->rank == b.rank &&
 	       (!b.rank || a->dims == b.dims || !memcmp(a->dims, b.dims, b.rank * sizeof(dim)));
@@ -156,7 +156,7 @@ static uint32_t type_of(struct namer *n, struct type t)
 		uint32_t *at = map_at(n->cx, &n->types, h ? h : 1);
 		if (!*at)
 			*at = add_type(n, t) + 1;
-		else if (!same_type(&n->m->types.at[*at - 1], t))
+		else if (!is_of_type(&n->m->types.at[*at - 1], t))
 			continue;
 		n->last = t;
 		return n->last_type = *at - 1;

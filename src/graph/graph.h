@@ -241,8 +241,11 @@ int known_count(struct ctx *cx, const struct type *t);
 struct known *known_new(struct ctx *cx, uint32_t n);
 /* The elements of v, which may be a constant; NULL: not known */
 const struct known *known_of(struct ctx *cx, struct value *v);
-/* Element i of v, where a single element broadcasts; DIM_NONE: not known */
-dim known_element(struct ctx *cx, struct value *v, uint32_t i);
+/* Element i of v, which may be a constant of any size; DIM_NONE: not known */
+dim known_at(struct ctx *cx, const struct value *v, uint32_t i);
+/* The same where a single element broadcasts. Of larger constants and those of more axes than
+ * known_of() takes nothing is known. */
+dim known_broadcast(struct ctx *cx, struct value *v, uint32_t i);
 /* Is d certainly what an element of dtype t holds? A narrow integer wraps: d must be a constant. */
 bool known_holds(struct ctx *cx, enum dtype t, dim d);
 void known_set(struct ctx *cx, struct value *v, struct known *k); /* if its dtype holds all of k */

@@ -39,10 +39,23 @@ const struct known *known_of(struct ctx *cx, struct value *v)
 	return v->known = k;
 }
 
-dim known_element(struct ctx *cx, struct value *v, uint32_t i)
+dim known_at(struct ctx *cx, const struct value *v, uint32_t i)
+{
+	int64_t k;
+
+	if (v->known && i < v->known->n)
+		return v->known->at[i];
+	if (v->data && is_int((enum dtype)v->type.dtype) && i < v->data->count &&
+	    tensor_int(v->data, i, &k))
+		return dim_const(cx, k);
+	return DIM_NONE;
+}
+
+dim known_broadcast(struct ctx *cx, struct value *v, uint32_t i)
 {
 	const struct known *k = known_of(cx, v);
-	return !k || !k->n ? DIM_NONE : k->n == 1 ? k->at[0] : i < k->n ? k->at[i] : DIM_NONE;
+
+	return k ? known_at(cx, v, k->n == 1 ? 0 : i) : DIM_NONE;
 }
 
 void known_set(struct ctx *cx, struct value *v, struct known *k)

@@ -202,8 +202,6 @@ struct value *const_int_of(struct build *b, enum dtype t, int64_t v);
 struct value *const_tensor(struct build *b, const struct tensor *t);
 struct value *low_constant(struct build *b, struct value *v); /* low() of a typed constant */
 bool const_int_at(struct build *b, struct value *v, uint32_t i, int64_t *out);
-/* element i of an integer value; DIM_NONE: unknown */
-dim known_at(struct build *b, struct value *v, uint32_t i);
 
 /* build.c: casts, axes, slices, reductions */
 bool has_op(struct build *b, enum onnx_id op); /* at this opset */
@@ -247,7 +245,7 @@ struct value *reshape(struct build *b, struct value *v, const dim *dims, uint32_
 /* The same if v is stretched and the result a Tile; NULL: it is not */
 struct value *reshape_as_tile(struct build *b, struct value *v, const dim *dims, uint32_t rank);
 /* a Reshape of v to its own shape: it moves no data, and no runtime merges what it parts */
-struct value *same_shape(struct build *b, struct value *v);
+struct value *barrier(struct build *b, struct value *v);
 struct value *reshape_to(struct build *b, struct value *v, struct value *shape, const dim *dims,
 			 uint32_t rank);
 bool zero_means_zero(struct build *b); /* in a shape of Reshape, at this opset, with allowzero */

@@ -60,17 +60,6 @@ bool const_int_at(struct build *b, struct value *v, uint32_t i, int64_t *out)
 	       dim_is_const(b->cx, v->known->at[i], out);
 }
 
-dim known_at(struct build *b, struct value *v, uint32_t i)
-{
-	int64_t k;
-
-	if (v->known && i < v->known->n)
-		return v->known->at[i];
-	if (v->data && is_int((enum dtype)v->type.dtype) && const_int_at(b, v, i, &k))
-		return dim_const(b->cx, k);
-	return DIM_NONE;
-}
-
 struct value *const_reshaped(struct build *b, struct value *v, const int64_t *shape, uint32_t rank)
 {
 	struct tensor *t = tensor_new(b->cx, (enum dtype)v->type.dtype, (int)rank, shape);

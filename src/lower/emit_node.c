@@ -143,13 +143,13 @@ void emit_n(struct build *b, enum onnx_id op, struct value **in, uint32_t nin, s
 
 /* The axes of a reduction are counted from the start: ONNX Runtime takes negative ones for others
  * where a length is 0. */
-static void count_from_start(const struct node *like, int64_t *axes, uint64_t n)
+static void count_from_start(uint32_t rank, int64_t *axes, uint64_t n)
 {
 	for (uint64_t i = 0; i < n; i++)
-		axes[i] += axes[i] < 0 ? like->in[0]->type.rank : 0;
+		axes[i] += axes[i] < 0 ? rank : 0;
 }
 
-static struct value *axes_from_start(struct build *b, const struct node *like, struct value *v)
+static struct value *axes_from_start(struct build *b, uint32_t rank, struct value *v)
 {
 	const struct tensor *t = v ? v->data : NULL;
 	int64_t axes[MAX_RANK];
@@ -159,7 +159,7 @@ static struct value *axes_from_start(struct build *b, const struct node *like, s
 	for (uint64_t i = 0; i < t->count; i++)
 		if (!tensor_int(t, i, &axes[i]))
 			return v;
-	count_from_start(like, axes, t->count);
+	count_from_start(rank, axes, t->count);
 	return const_ints(b, axes, (uint32_t)t->count);
 }
 
@@ -168,30 +168,31 @@ void emit_like(struct build *b, const struct node *like, struct value **in, stru
 	bool reduces =
 		!like->as_written && onnx_lengths(like->onnx) == ONNX_REDUCED_LENGTHS && in[0];
 	bool finds = is_onnx(like, ONNX_ArgMax) || is_onnx(like, ONNX_ArgMin);
+	uint32_t rank = in[0] ? in[0]->type.rank : 0;
 	struct value *moved[2];
 
 	if (reduces && like->nin == 2) {
 		moved[0] = in[0];
-		moved[1] = axes_from_start(b, like, in[1]);
+		moved[1] = axes_from_start(b, rank, in[1]);
 		in = moved;
 	}
 	for (uint32_t i = 0; i < like->nattrs; i++) {
 		struct attr *a = attr_add(b, "", AT_INT);
 		*a = like->attrs[i];
 		if (finds && !strcmp(a->name, "axis") && a->u.i < 0)
-			a->u.i += in[0]->type.rank;
+			a->u.i += rank;
 		if (!reduces || a->kind != AT_INTS)
 			continue;
 		int64_t *axes = new_array(b->cx->arena, int64_t, a->n + 1);
 		memcpy(axes, a->u.ints, a->n * sizeof(*axes));
-		count_from_start(like, axes, a->n);
+		count_from_start(rank, axes, a->n);
 		a->u.ints = axes;
 	}
 	if (is_onnx(like, ONNX_Transpose) && !like->nattrs) {
 		int64_t perm[MAX_RANK]; /* given, as not every tool knows the default */
-		for (uint32_t i = 0; i < in[0]->type.rank; i++)
-			perm[i] = in[0]->type.rank - 1 - i;
-		attr_ints(b, "perm", perm, in[0]->type.rank);
+		for (uint32_t i = 0; i < rank; i++)
+			perm[i] = rank - 1 - i;
+		attr_ints(b, "perm", perm, rank);
 	}
 	bool sign = b->zero_sign_counts, index = b->index_may_fail;
 	b->zero_sign_counts |= like->zero_sign_counts;

@@ -434,7 +434,7 @@ static dim size_of_float(struct build *b, const struct value *v)
 	if (!is_onnx(v->def, ONNX_Cast) || v->type.dtype != DT_FLOAT64 || v->type.rank ||
 	    v->def->in[0]->type.dtype != DT_INT64)
 		return DIM_NONE;
-	dim d = known_at(b, v->def->in[0], 0);
+	dim d = known_at(b->cx, v->def->in[0], 0);
 	return d && dim_is_size(b, d) && dim_ge(b->cx, d, 0) ? d : DIM_NONE;
 }
 

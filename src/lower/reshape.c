@@ -102,7 +102,7 @@ static struct value *reshape_13(struct build *b, struct value *v, struct value *
 		       type_of((enum dtype)v->type.dtype, rank, (dim *)dims));
 }
 
-struct value *same_shape(struct build *b, struct value *v)
+struct value *barrier(struct build *b, struct value *v)
 {
 	int64_t same[MAX_RANK] = {0}; /* 0: the length is kept */
 	struct value *r = emit_(b, ONNX_Reshape, v, const_ints(b, same, v->type.rank));

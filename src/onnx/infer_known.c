@@ -38,7 +38,7 @@ static dim input_element(struct infer *f, uint32_t in, uint32_t i)
 {
 	struct value *v = input(f, in);
 
-	return v ? known_element(f->cx, v, i) : DIM_NONE;
+	return v ? known_broadcast(f->cx, v, i) : DIM_NONE;
 }
 
 dim known_none(struct infer *f, uint32_t i)

@@ -35,7 +35,7 @@ void set_results_known(struct ctx *cx, struct node *n)
 
 static dim input_element(struct ctx *cx, const struct node *n, uint32_t in, uint32_t i)
 {
-	return n->in[in] ? known_element(cx, n->in[in], i) : DIM_NONE;
+	return n->in[in] ? known_broadcast(cx, n->in[in], i) : DIM_NONE;
 }
 
 /* --- arithmetic --- */
@@ -162,10 +162,10 @@ static dim broadcast_length(struct ctx *cx, const struct node *n)
 	if (!is_one || is_one->in[0] != lengths->in[2] || max->out[0]->type.rank)
 		return DIM_NONE;
 	const struct known *v = known_of(cx, lengths->in[2]);
-	k = known_element(cx, is_one->in[1], 0);
+	k = known_broadcast(cx, is_one->in[1], 0);
 	if (!v || !v->n || !k || !dim_eq(cx, k, one))
 		return DIM_NONE;
-	k = known_element(cx, lengths->in[1], 0);
+	k = known_broadcast(cx, lengths->in[1], 0);
 	if (!k || !dim_eq(cx, k, dim_const(cx, -1)))
 		return DIM_NONE;
 	for (uint32_t i = 0; i < v->n; i++) {

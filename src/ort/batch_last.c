@@ -244,7 +244,7 @@ struct value *as_batch_last(struct layouts *l, struct value *v, uint32_t rank)
 	} else if (v->type.rank == rank) {
 		r = transpose_batch(b, v, 0, false);
 		if (l->apart)
-			r = same_shape(b, r);
+			r = barrier(b, r);
 	} else {
 		b->span = v->span;
 		r = unsqueeze(b, v, &(int64_t){v->type.rank}, 1);

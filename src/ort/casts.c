@@ -7,7 +7,8 @@
 #include "ort/ort.h"
 #include "rewrite/rewrite.h"
 
-static bool is_number(const struct value *v)
+/* Is v one number in the model? The runtime sees it in weights, too. */
+static bool holds_one_number(const struct value *v)
 {
 	return v->data && v->data->count == 1;
 }
@@ -27,7 +28,7 @@ const struct value *behind_removable(const struct value *v, bool casts)
 				from = v->def->in[0];
 		for (size_t i = 0; i < countof(binary) && !from; i++)
 			if (computes(v->def, binary[i]))
-				from = v->def->in[is_number(v->def->in[0]) ? 1 : 0];
+				from = v->def->in[holds_one_number(v->def->in[0]) ? 1 : 0];
 	}
 	return v;
 }
@@ -87,7 +88,7 @@ static void part_block(struct ctx *cx, struct block *b)
 		struct node *n = w.at.node;
 		if (!n->dead && n->nout == 1 && is_onnx(n->out[0]->def, ONNX_Cast) &&
 		    merges_wrongly(n))
-			read_same_shape(build_at(cx, w.at.block, w.at.before), n, 0);
+			put_barrier(build_at(cx, w.at.block, w.at.before), n, 0);
 	}
 }
 

@@ -27,7 +27,7 @@ static bool is_column(struct ctx *cx, const struct type *t)
 	return size >= SIZE_COLUMN;
 }
 
-static bool is_number(const struct value *v)
+static bool is_constant_number(const struct value *v)
 {
 	return is_constant(v) && v->data->count == 1;
 }
@@ -60,7 +60,8 @@ static void visit_block(struct columns *c, struct block *b)
 		    !is_column(c->cx, &n->out[0]->type))
 			continue;
 		for (uint32_t i = 0; i < n->nin; i++)
-			if (is_number(n->in[i]) && n->in[i]->type.rank < n->out[0]->type.rank)
+			if (is_constant_number(n->in[i]) &&
+			    n->in[i]->type.rank < n->out[0]->type.rank)
 				set_input(n, i, with_rank(c, n->in[i], n->out[0]->type.rank));
 	}
 }

@@ -138,7 +138,7 @@ static void part_behind(struct fusion *f, struct block *k, struct node *n)
 	struct build b = build_at(f->cx, k, n);
 
 	b.span = n->span;
-	same_shape(&b, part_result(f->cx, n, 0));
+	barrier(&b, part_result(f->cx, n, 0));
 	take_over(&b, read);
 	f->changed = true;
 }
@@ -203,7 +203,7 @@ static void part_from_transpose(struct fusion *f, struct build b, struct node *n
 	if (lacks_fused(f, n))
 		set_input(n, i, emit_(&b, ONNX_Max, n->in[i]));
 	else
-		read_same_shape(b, n, i);
+		put_barrier(b, n, i);
 }
 
 /* n, right behind `at`, is a MatMul. Is a factor or a transpose that one of its inputs comes from
@@ -258,7 +258,7 @@ static void prevent(struct fusion *f, struct block *main)
 		if (fuses(n))
 			prevent_before(f, at, n);
 		if (clips_relu(n))
-			read_same_shape(at, n, 0);
+			put_barrier(at, n, 0);
 	}
 }
 

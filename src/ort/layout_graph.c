@@ -422,7 +422,7 @@ static void relayout_back(struct graph_layouts *p, struct build *behind, struct 
 
 	p->l.copy[v->id] = (struct copy){to, behind->block, old.rank};
 	behind->span = to->span;
-	transpose_batch(behind, same_shape(behind, to), 0, true);
+	transpose_batch(behind, barrier(behind, to), 0, true);
 	v->type = old;
 	take_over(behind, v);
 }
@@ -446,13 +446,13 @@ static struct node *relayout_transpose(struct graph_layouts *p, struct node *n)
 	}
 	set_ints(l->cx, n, "perm", perm, n->in[0]->type.rank);
 	if (in && !out)
-		read_same_shape(l->body, n, 0);
+		put_barrier(l->body, n, 0);
 	if (in || !out)
 		return n;
 	struct value *v = n->out[0];
 	struct build behind = build_at(l->cx, l->body.block, n);
 	behind.span = v->span;
-	same_shape(&behind, part_result(l->cx, n, 0));
+	barrier(&behind, part_result(l->cx, n, 0));
 	take_over(&behind, v);
 	return behind.after;
 }

@@ -120,7 +120,7 @@ static void relayout_result(struct layouts *l, struct node *scan, struct build *
 	v->type = batch_last_type(l->cx, old->type, from);
 	v = transpose_batch(behind, v, from, true);
 	if (from && l->read[old->id] == READ)
-		same_shape(behind, v);
+		barrier(behind, v);
 	take_over(behind, old);
 }
 

@@ -28,7 +28,7 @@ static struct value *transposed(struct build *b, struct value *v)
 	int64_t perm[MAX_RANK];
 
 	swap_last(perm, v->type.rank);
-	return same_shape(b, transpose(b, same_shape(b, v), perm));
+	return barrier(b, transpose(b, barrier(b, v), perm));
 }
 
 /* n becomes a Transpose of x that swaps the last two axes. */

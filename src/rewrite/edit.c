@@ -36,10 +36,10 @@ void take_over(const struct build *b, struct value *old)
 	b->after->out[0] = old;
 }
 
-void read_same_shape(struct build b, struct node *n, uint32_t i)
+void put_barrier(struct build b, struct node *n, uint32_t i)
 {
 	b.span = n->in[i]->span;
-	set_input(n, i, same_shape(&b, n->in[i]));
+	set_input(n, i, barrier(&b, n->in[i]));
 }
 
 static struct attr *new_attr(struct ctx *cx, struct node *n, const char *name, enum attr_kind kind)

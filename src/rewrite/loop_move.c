@@ -528,7 +528,7 @@ static void look_at_loop(struct loop_pass *m, struct loop_scope *f)
 	f->iteration = body->params.at[0];
 	f->go = body->params.at[1];
 	f->trip_count = loop->in[0];
-	f->trips = loop->in[0] ? known_at(&m->b, loop->in[0], 0) : DIM_NONE;
+	f->trips = loop->in[0] ? known_at(m->cx, loop->in[0], 0) : DIM_NONE;
 	bool begins = !loop->in[1] || is_true(loop->in[1]);
 	bool all = begins && stops_by_count(loop);
 	bool some = f->trips != DIM_NONE && dim_ge(m->cx, f->trips, 1);

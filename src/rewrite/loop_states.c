@@ -122,7 +122,7 @@ static struct value *begins_like(struct states *s, struct node *loop, uint32_t j
 		if ((loop->in[j] == loop->in[k] ||
 		     are_equal(loop->in[j]->data, loop->in[k]->data) ||
 		     are_one_number(loop->in[j], loop->in[k])) &&
-		    p->type.dtype == q->type.dtype && same_dims(s->cx, p->type, q->type))
+		    same_type(s->cx, &p->type, &q->type))
 			return same_as(s, q);
 	}
 	return NULL;

@@ -19,11 +19,6 @@ static inline bool is_op(const struct value *v, enum onnx_id id)
 	return is_onnx(v->def, id) && !v->def->dead;
 }
 
-static inline bool same_type(struct ctx *cx, const struct type *a, const struct type *b)
-{
-	return a->dtype == b->dtype && same_dims(cx, *a, *b);
-}
-
 /* node_shapes.c */
 struct value *drop_identity(struct ctx *cx, struct node *n);
 struct value *drop_slice(struct ctx *cx, struct node *n);

@@ -33,7 +33,7 @@ void turn_into(struct ctx *cx, struct node *n, enum onnx_id op);
 struct value *part_result(struct ctx *cx, struct node *n, uint32_t i);
 void take_over(const struct build *b, struct value *old);
 /* n reads its input i through a Reshape to its own shape, which is inserted at b. */
-void read_same_shape(struct build b, struct node *n, uint32_t i);
+void put_barrier(struct build b, struct node *n, uint32_t i);
 /* The attribute of this name is v from now on. */
 void set_int(struct ctx *cx, struct node *n, const char *name, int64_t v);
 void set_ints(struct ctx *cx, struct node *n, const char *name, const int64_t *v, uint32_t count);

@@ -61,12 +61,6 @@ static bool same_number(const struct ctx *cx, double a, double b)
 	return a == b && (!cx->opt.signed_zeros || signbit(a) == signbit(b));
 }
 
-static bool same_shape(struct ctx *cx, const struct value *a, const struct value *b)
-{
-	return a->type.dtype == b->type.dtype && a->type.rank == b->type.rank &&
-	       same_dims(cx, a->type, b->type);
-}
-
 static struct value *make(struct choices *c, enum op_id id, struct value *a, struct value *b,
 			  struct span span)
 {
@@ -107,7 +101,7 @@ static bool has_time_for(struct choices *c, uint64_t elements)
 /* What took the place of a choice, or of a comparison of constants */
 static struct value *replacement_of(struct ctx *cx, struct value *v)
 {
-	while (is_call(v->def, OP_Identity) && same_shape(cx, v->def->in[0], v))
+	while (is_call(v->def, OP_Identity) && same_type(cx, &v->def->in[0]->type, &v->type))
 		v = v->def->in[0];
 	return v;
 }
@@ -191,7 +185,8 @@ static int signed_value(struct ctx *cx, struct value *v, struct value **x)
 		for (uint32_t i = 0; i < 2 && two && !in; i++)
 			if (uniform_number(constant_data(v->def->in[i]), &k) && k == -1)
 				in = v->def->in[1 - i];
-		if (!in || !same_shape(cx, in, v) || !is_float((enum dtype)v->type.dtype))
+		if (!in || !same_type(cx, &in->type, &v->type) ||
+		    !is_float((enum dtype)v->type.dtype))
 			break;
 		*x = in;
 		sign = -sign;
@@ -244,11 +239,11 @@ static bool choose_sign(struct choices *c, struct node *n)
 	if (!mask || is_complex((enum dtype)mask->dtype) || mask->count < 2 || mask->splat)
 		return false;
 	int s = signed_value(c->cx, n->in[1], &f), t = signed_value(c->cx, n->in[2], &g);
-	if (!is_costly(f) || !g->def || f->def->op != g->def->op || !same_shape(c->cx, f, out) ||
-	    !same_shape(c->cx, g, out))
+	if (!is_costly(f) || !g->def || f->def->op != g->def->op ||
+	    !same_type(c->cx, &f->type, &out->type) || !same_type(c->cx, &g->type, &out->type))
 		return false;
 	int u = signed_value(c->cx, f->def->in[0], &x), w = signed_value(c->cx, g->def->in[0], &y);
-	if (x != y || u == w || !same_shape(c->cx, x, out) ||
+	if (x != y || u == w || !same_type(c->cx, &x->type, &out->type) ||
 	    (mask != c->signs.mask && !has_time_for(c, mask->count)))
 		return false;
 	struct turned *last = &c->turned;
@@ -343,9 +338,9 @@ static struct value *outside(struct choices *c, struct value *v, const struct te
 	bool changed = false;
 
 	v = replacement_of(c->cx, v);
-	for (int k = 0;
-	     k < MAX_CHAIN && is_call(v->def, OP_Switch) && same_shape(c->cx, v->def->in[2], v) &&
-	     are_implied(c->cx, cond, v->def->in[0]);
+	for (int k = 0; k < MAX_CHAIN && is_call(v->def, OP_Switch) &&
+			same_type(c->cx, &v->def->in[2]->type, &v->type) &&
+			are_implied(c->cx, cond, v->def->in[0]);
 	     k++)
 		v = replacement_of(c->cx, v->def->in[2]);
 	if (!v->def || !is_one_of(v->def->op, ops, countof(ops)) || !depth || v->def->nin > 2)
@@ -472,7 +467,7 @@ static bool are_true(struct choices *c, const struct terms *cond)
 /* The choice n is v, one of its sides. */
 static bool become_side(struct choices *c, struct node *n, struct value *v)
 {
-	if (same_shape(c->cx, v, n->out[0]))
+	if (same_type(c->cx, &v->type, &n->out[0]->type))
 		become(c, n, OP_Identity, v, NULL);
 	else if (v->data && same_dims(c->cx, n->in[0]->type, n->out[0]->type))
 		become(c, n, OP_Second, n->in[0], v);
@@ -495,7 +490,7 @@ static bool choose_once(struct choices *c, struct node *n)
 		return false;
 	if (holds_nowhere(n->in[0]) || has_false(c, &cond) || sides_agree(c, n, &cond))
 		return become_side(c, n, no);
-	if (!same_shape(cx, no, out))
+	if (!same_type(cx, &no->type, &out->type))
 		return false;
 	if (is_call(no->def, OP_Switch) && uniform_number(constant_data(n->in[1]), &a) &&
 	    uniform_number(constant_data(no->def->in[1]), &b) && same_number(cx, a, b)) {
@@ -515,7 +510,7 @@ static bool drop_stretch(struct choices *c, struct node *n)
 	for (uint32_t i = 0; i < 2 && n->nin == 2; i++) {
 		struct value *k = unstretched(n->in[i]);
 		if (k == n->in[i] || !k->data || k->type.dtype != n->in[i]->type.dtype ||
-		    !same_shape(c->cx, n->in[1 - i], n->out[0]))
+		    !same_type(c->cx, &n->in[1 - i]->type, &n->out[0]->type))
 			continue;
 		n->in[i] = k;
 		return true;

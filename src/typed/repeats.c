@@ -521,7 +521,7 @@ static struct value *constant_known(struct ctx *cx, struct value *v)
 	if (count < MIN_LENGTH)
 		return NULL;
 	for (int i = 0; i < count; i++) {
-		dim d = known_element(cx, v, (uint32_t)i);
+		dim d = known_broadcast(cx, v, (uint32_t)i);
 		if (d == DIM_NONE || !dim_is_const(cx, d, &x[i]))
 			return NULL;
 	}

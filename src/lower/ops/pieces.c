@@ -12,7 +12,7 @@
 /* A bound of a slice; one that counts from the end as it counts from the start */
 static dim bound(struct build *b, struct value *v, dim size)
 {
-	dim d = known_at(b, v, 0);
+	dim d = known_at(b->cx, v, 0);
 	int64_t k;
 
 	return d && dim_is_const(b->cx, d, &k) && k < 0 && k >= -MAX_FROM_END &&
@@ -84,7 +84,7 @@ static struct value *pad_piece(struct build *b, const struct node *n, dim from, 
 	if (n->nattrs || n->nin > 3 || !v->type.rank)
 		return NULL;
 	for (uint32_t i = 0; i < v->type.rank; i++) {
-		dim before = known_at(b, n->in[1], i);
+		dim before = known_at(b->cx, n->in[1], i);
 		if (!before ||
 		    (i != axis && (!dim_eq(b->cx, before, dim_const(b->cx, 0)) ||
 				   !dim_eq(b->cx, v->type.dims[i], n->out[0]->type.dims[i]))))

@@ -513,7 +513,7 @@ static bool fits_float64(struct build *b, struct node *n, uint32_t i)
 {
 	const int64_t most = (int64_t)1 << 53;
 	bool one = !n->in[i]->type.rank; /* and not one for each item of a batch */
-	dim d = one ? known_at(b, cast(b, low(b, n->in[i]), DT_INT64), 0) : DIM_NONE;
+	dim d = one ? known_at(b->cx, cast(b, low(b, n->in[i]), DT_INT64), 0) : DIM_NONE;
 
 	if (dtypes[n->in[i]->type.dtype].size < 8)
 		return true;

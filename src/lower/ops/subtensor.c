@@ -12,7 +12,7 @@
 /* A scalar index or a bound as int64. A uint64 beyond int64 becomes INT64_MAX, not negative. */
 static struct value *index_as_int64(struct build *b, struct value *v)
 {
-	if (v->type.dtype == DT_UINT64 && !known_at(b, v, 0))
+	if (v->type.dtype == DT_UINT64 && !known_at(b->cx, v, 0))
 		v = emit_(b, ONNX_Min, v, const_int_of(b, DT_UINT64, INT64_MAX));
 	return cast(b, v, DT_INT64);
 }
@@ -60,7 +60,7 @@ static bool takes_all(struct build *b, const struct index *ix, dim size)
 		return false;
 	if (!ix->v[1])
 		return true;
-	dim stop = known_at(b, ix->v[1], 0);
+	dim stop = known_at(b->cx, ix->v[1], 0);
 	return stop && (dim_eq(b->cx, stop, size) ||
 			(dim_is_const(b->cx, stop, &k) && k >= 0 && dim_le(b->cx, size, k)));
 }
@@ -143,7 +143,7 @@ struct value *int_vector(struct build *b, struct value **v, uint32_t n)
 /* 1: positive, -1: negative, 0: not known */
 static int step_sign(struct build *b, const struct index *ix)
 {
-	dim d = ix->v[2] ? known_at(b, ix->v[2], 0) : dim_const(b->cx, 1);
+	dim d = ix->v[2] ? known_at(b->cx, ix->v[2], 0) : dim_const(b->cx, 1);
 
 	if (!d)
 		return 0;
@@ -171,7 +171,7 @@ static struct value *choose_by_sign(struct build *b, int sign, struct value *ste
 static struct value *fix_stop_for_start(struct build *b, const struct index *ix, struct value *stop,
 					int sign, dim size)
 {
-	dim start = ix->v[0] ? known_at(b, ix->v[0], 0) : DIM_NONE;
+	dim start = ix->v[0] ? known_at(b->cx, ix->v[0], 0) : DIM_NONE;
 
 	if (!ix->v[0] || sign > 0)
 		return stop;
@@ -189,7 +189,7 @@ static struct value *fix_stop_for_start(struct build *b, const struct index *ix,
  * is another slice. */
 static struct value *fix_large_stop(struct build *b, struct value *stop, int sign)
 {
-	dim d = known_at(b, stop, 0);
+	dim d = known_at(b->cx, stop, 0);
 	enum dtype given = is_onnx(stop->def, ONNX_Cast) ? stop->def->in[0]->type.dtype : DT_INT64;
 	int64_t k;
 
@@ -273,7 +273,7 @@ static struct value *element_of_shape(struct build *b, struct value *x, const st
 	    x->def->in[0]->type.dtype != DT_INT64 || ix[0].kind != IX_ARRAY ||
 	    ix[0].v[0]->type.rank || !const_int_at(b, ix[0].v[0], 0, &at) || at < 0)
 		return NULL;
-	dim d = at < MAX_KNOWN ? known_at(b, x->def->in[0], (uint32_t)at) : DIM_NONE;
+	dim d = at < MAX_KNOWN ? known_at(b->cx, x->def->in[0], (uint32_t)at) : DIM_NONE;
 	if (!d || !dim_available(b, d) || !dim_is_size(b, d))
 		return NULL;
 	return cast(b, dim_value(b, d), (enum dtype)x->type.dtype);

@@ -17,7 +17,7 @@ static bool cut_of_bound(struct build *b, struct value *bound, struct cut otherw
 	*cut = otherwise;
 	if (!bound)
 		return true;
-	dim d = known_at(b, bound, 0);
+	dim d = known_at(b->cx, bound, 0);
 	if (d && dim_eq(b->cx, d, size)) {
 		cut->end = true;
 		return true;
