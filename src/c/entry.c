@@ -60,7 +60,7 @@ static uint32_t size_of(const struct interface *f, dim atom)
 static bool solve(struct printer *p, const struct interface *f, dim d, uint32_t at, bool *solved,
 		  struct strbuf *to)
 {
-	struct dim_view v = dim_view_raw(p->cx, d);
+	struct dim_view v = dim_view_as_made(p->cx, d);
 	dim itself = d;
 	uint32_t size = 0, open = 0, which = 0;
 
@@ -118,7 +118,7 @@ static void print_sizes(struct printer *p, const struct interface *f, struct str
 		for (uint32_t i = 0; i < f->in.len; i++)
 			for (uint32_t k = 0; k < f->in.at[i].v->type.rank; k++, at++) {
 				dim d = f->in.at[i].v->type.dims[k];
-				if (!alone || dim_view_raw(p->cx, d).form == DIM_ATOM)
+				if (!alone || dim_view_as_made(p->cx, d).form == DIM_ATOM)
 					again |= solve(p, f, d, at, solved, to);
 			}
 	}

@@ -35,7 +35,7 @@ const char *element(struct printer *p, const struct value *v, int64_t i)
 /* Is d an element of v that has no text yet? */
 static bool is_new_element_of(struct printer *p, dim d, const struct value *v)
 {
-	struct dim_view w = dim_view_raw(p->cx, d);
+	struct dim_view w = dim_view_as_made(p->cx, d);
 
 	return w.form == DIM_ATOM && w.source && w.kind == SOURCE_VALUE && w.source->lowered == v &&
 	       !compared_text(p, d);
@@ -44,7 +44,7 @@ static bool is_new_element_of(struct printer *p, dim d, const struct value *v)
 /* Gives names to the elements of v that d is made of; false: there are none */
 static bool keep_elements(struct printer *p, dim d, const struct value *v, int tall)
 {
-	struct dim_view w = dim_view_raw(p->cx, d);
+	struct dim_view w = dim_view_as_made(p->cx, d);
 	bool kept = false;
 
 	if (is_new_element_of(p, d, v)) {

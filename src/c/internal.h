@@ -210,7 +210,7 @@ NORETURN void cannot(struct printer *p, const struct node *n, const char *fmt, .
 
 /* lengths.c */
 #define MAX_TALL 40 /* operators inside of each other in one dim */
-const char *dim_text(struct printer *p, dim d, bool raw, bool *start); /* NULL: not known yet */
+const char *dim_text(struct printer *p, dim d, bool as_made, bool *start); /* NULL: not known yet */
 void bind_length(struct printer *p, dim d, const char *text, bool start);
 void unbind_length(struct printer *p, const char *text); /* whatever is called that */
 /* Gives v its lengths; known[i] is what the node computes, where the type does not say it. */

@@ -23,7 +23,7 @@ static const char *lowered_text(struct printer *p, const struct dim_view *atom, 
 	if (!v || atom->kind != SOURCE_SIZE || atom->at >= v->type.rank)
 		return NULL;
 	dim d = v->type.dims[atom->at];
-	return dim_view_raw(p->cx, d).form == DIM_ATOM ? atom_text(p, d, start) : NULL;
+	return dim_view_as_made(p->cx, d).form == DIM_ATOM ? atom_text(p, d, start) : NULL;
 }
 
 enum reading {
@@ -66,7 +66,7 @@ static enum reading reading_of_term(const struct dim_view *v, enum reading how, 
 
 static const char *form_text(struct printer *p, dim d, enum reading how, bool *start, int tall)
 {
-	struct dim_view v = how == AS_FOUND ? dim_view(p->cx, d) : dim_view_raw(p->cx, d);
+	struct dim_view v = how == AS_FOUND ? dim_view(p->cx, d) : dim_view_as_made(p->cx, d);
 	const char *of[64], *all;
 	static const char *const functions[] = {[DIM_MAX] = "ptgc_max_i64",
 						[DIM_MIN] = "ptgc_min_i64",
@@ -110,10 +110,10 @@ static const char *form_text(struct printer *p, dim d, enum reading how, bool *s
 
 /* What an equation says of a length may be read only later, as another input has the size in it:
  * until then the length is read as it is written. */
-const char *dim_text(struct printer *p, dim d, bool raw, bool *start)
+const char *dim_text(struct printer *p, dim d, bool as_made, bool *start)
 {
 	bool at_start = true;
-	const char *s = raw ? NULL : form_text(p, d, AS_FOUND, &at_start, 0);
+	const char *s = as_made ? NULL : form_text(p, d, AS_FOUND, &at_start, 0);
 
 	if (!s) {
 		at_start = true;
@@ -145,7 +145,7 @@ void bind_length(struct printer *p, dim d, const char *text, bool start)
 {
 	dim found = dim_find(p->cx, d);
 
-	if (dim_view_raw(p->cx, d).form == DIM_ATOM)
+	if (dim_view_as_made(p->cx, d).form == DIM_ATOM)
 		bind_atom(p, d, text, start);
 	if (dim_view(p->cx, found).form == DIM_ATOM)
 		bind_atom(p, found, text, start);
@@ -172,7 +172,7 @@ static bool is_new(struct printer *p, dim d)
 {
 	bool start = true;
 
-	return dim_view_raw(p->cx, d).form == DIM_ATOM && !atom_text(p, d, &start);
+	return dim_view_as_made(p->cx, d).form == DIM_ATOM && !atom_text(p, d, &start);
 }
 
 static void fail_if_negative(struct printer *p, const char *length)

@@ -24,7 +24,7 @@ static void bind_sizes(struct printer *p, struct interface *f, const struct valu
 		dim todo[64] = {v->type.dims[i]};
 		for (uint32_t n = 1; n > 0;) {
 			dim d = todo[--n];
-			struct dim_view view = dim_view_raw(p->cx, d);
+			struct dim_view view = dim_view_as_made(p->cx, d);
 			if (view.form == DIM_CONST)
 				continue;
 			if (view.form != DIM_ATOM) {
@@ -41,7 +41,7 @@ static void bind_sizes(struct printer *p, struct interface *f, const struct valu
 			const char *of = view.name ? textf(p, "size %s", view.name->s)
 						   : textf(p, "axis %u of %s", i, name);
 			const char *equal = dim_str(p->cx, d);
-			bool free = !strcmp(equal, dim_str_raw(p->cx, d));
+			bool free = !strcmp(equal, dim_str_as_made(p->cx, d));
 			sb_printf(&f->fields_in, "\tint64_t %s; /* %s%s%s */\n", size,
 				  in_comment(p, of), free ? "" : ", which must be ",
 				  free ? "" : in_comment(p, equal));
@@ -58,7 +58,7 @@ static const char *type_in_text(struct printer *p, struct type t)
 
 	sb_printf(&s, "%s[", dtypes[t.dtype].name);
 	for (uint32_t i = 0; i < t.rank; i++)
-		sb_printf(&s, "%s%s", i ? ", " : "", dim_str_raw(p->cx, t.dims[i]));
+		sb_printf(&s, "%s%s", i ? ", " : "", dim_str_as_made(p->cx, t.dims[i]));
 	sb_str(&s, "]");
 	return in_comment(p, s.s);
 }

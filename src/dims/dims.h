@@ -106,8 +106,8 @@ void dim_set_source(struct ctx *cx, dim atom, enum dim_source_kind kind, struct 
 		    uint32_t at);
 /* Where the next source is that atoms have, from atom *next on; NULL: there are no more */
 struct value **dim_next_source(struct ctx *cx, uint32_t *next);
-/* The kinds of numbers in d, as bits. Functions and flags called `raw` take d as it was written,
- * without the equations: the raw form of n stays n when n == m was recorded later. */
+/* The kinds of numbers in d, as bits. Functions and flags `as_made` take d as it was
+ * made, without the equations: n stays n there when n == m was recorded later. */
 enum {
 	FROM_SIZE = 1,    /* the size of an axis */
 	FROM_VALUE = 2,   /* an element of an integer value: any int64 */
@@ -115,12 +115,12 @@ enum {
 	FROM_NOWHERE = 8, /* an atom without a source */
 	FROM_ANYTHING = 15
 };
-unsigned dim_sources(struct ctx *cx, dim d, bool raw);
+unsigned dim_sources(struct ctx *cx, dim d, bool as_made);
 /* May d, a length, be below 0 in a run that is to fail then? Of an integer no equation says that it
  * may not: if it is the length of an array, the equation is as true as there is such an array. */
 bool dim_may_be_negative(struct ctx *cx, dim d);
 const char *dim_str(struct ctx *cx, dim d); /* "n+1", "max(n-1, 0)", "?" */
-const char *dim_str_raw(struct ctx *cx, dim d);
+const char *dim_str_as_made(struct ctx *cx, dim d);
 /* The top of the expression d, for code that computes d at run time (dim_value() of lowering). */
 enum dim_form {
 	DIM_CONST,
@@ -148,16 +148,17 @@ struct dim_view dim_view(struct ctx *cx, dim d);
  */
 int64_t dim_expected(struct ctx *cx, dim d, int64_t otherwise);
 #define OPEN_LENGTH 64 /* what is expected of an open dim where two forms are compared */
-struct dim_view dim_view_raw(struct ctx *cx, dim d);
+struct dim_view dim_view_as_made(struct ctx *cx, dim d);
 /* An equation a == b that the op at `span` needs. A check computes both sides at run time and
- * compares them. It walks them with dim_view_raw(): dim_view() would show two equal sides. */
+ * compares them. It walks them with dim_view_as_made(): dim_view() would show two equal sides. */
 struct equation {
 	dim a, b;
 	struct span span;
 };
 /* Lists the equations whose two sides can be computed at run time. */
 uint32_t dim_equations(struct ctx *cx, const struct equation **list);
-/* The span of the last equation that led to the value of d, taken raw. false: no equation did. */
+/* The span of the last equation that led to the value of d, as it was made. false: no equation did.
+ */
 bool dim_equation_span(struct ctx *cx, dim d, struct span *s);
 
 /* A type is a dtype and dims; the rank is always known. */

@@ -145,9 +145,9 @@ bool prove_nonzero(struct dims *t, const struct lin *l);
 bool report_few(struct ctx *cx, dim a, dim b, struct span s);
 /* a == b was reported at another place and has been taken for true since: is said here, too. */
 void report_few_again(struct ctx *cx, dim a, dim b, struct span s);
-/* promise.c: does l == 0 break a promise? Then the equation a == b is noted for dim_broken(). raw_a
- * and raw_b are its sides as they were written. */
-bool breaks_promise(struct ctx *cx, const struct lin *l, const dim raw[2], dim a, dim b);
+/* promise.c: does l == 0 break a promise? Then the equation a == b is noted for dim_broken(). made
+ * has its sides as they were made. */
+bool breaks_promise(struct ctx *cx, const struct lin *l, const dim made[2], dim a, dim b);
 
 /* unify.c: f, or the first of the atoms that f has replaced which has a source */
 struct form *form_with_source(const struct dims *t, struct form *f);

@@ -89,7 +89,7 @@ static const char *which_sizes(struct ctx *cx, dim a, dim b, dim atom)
 {
 	struct dims *t = cx->dims;
 	int64_t end = first_large(t, a, b, atom), only = -1;
-	const char *name = dim_str_raw(cx, atom);
+	const char *name = dim_str_as_made(cx, atom);
 	uint32_t found = 0;
 
 	if (end > 1 && compare_within(t, a, b, atom, 0, end - 1) == EQUAL)
@@ -180,7 +180,8 @@ static void note_slices(struct ctx *cx, struct diag *e, dim a, dim b, dim atom)
 	} else if (is_up_to(t, a, atom, &p) && is_up_to(t, b, atom, &q)) {
 		p = p < q ? p : q;
 		note(cx, e, none, "[:%lld] of both takes %s", (long long)p,
-		     dim_str_raw(cx, make_minmax(t, K_MIN, (dim[]){atom, make_const(t, p)}, 2)));
+		     dim_str_as_made(cx,
+				     make_minmax(t, K_MIN, (dim[]){atom, make_const(t, p)}, 2)));
 	}
 }
 
@@ -196,7 +197,7 @@ bool report_few(struct ctx *cx, dim a, dim b, struct span s)
 		return false;
 	const char *which = l.n == 1 ? which_sizes(cx, a, b, l.at[0]) : "for no large sizes";
 	const char *op = t->asks ? t->asks : "", *colon = t->asks ? ": " : "";
-	const char *x = dim_str_raw(cx, a), *y = dim_str_raw(cx, b);
+	const char *x = dim_str_as_made(cx, a), *y = dim_str_as_made(cx, b);
 	struct diag *e = names ? error(cx, s, E_SHAPE, "%s%sthe lengths %s and %s are equal %s", op,
 				       colon, x, y, which)
 			       : warn(cx, s, W_EMPTY, "%s%sthe lengths %s and %s are equal %s", op,
@@ -206,7 +207,7 @@ bool report_few(struct ctx *cx, dim a, dim b, struct span s)
 	if (names && l.n == 1)
 		note(cx, e, (struct span){0, 0},
 		     "if %s is never another size, write ?%s in the header: a run checks that",
-		     dim_str_raw(cx, l.at[0]), dim_str_raw(cx, l.at[0]));
+		     dim_str_as_made(cx, l.at[0]), dim_str_as_made(cx, l.at[0]));
 	if (names)
 		*vec_push(t->arena, &t->few) = (struct few){a, b, s};
 	return names;

@@ -177,7 +177,7 @@ static void solve_for_name(struct dims *t, const struct lin *l, struct broken *b
 	}
 }
 
-bool breaks_promise(struct ctx *cx, const struct lin *l, const dim raw[2], dim a, dim b)
+bool breaks_promise(struct ctx *cx, const struct lin *l, const dim made[2], dim a, dim b)
 {
 	struct dims *t = cx->dims;
 	struct names s = {.ok = true};
@@ -194,7 +194,7 @@ bool breaks_promise(struct ctx *cx, const struct lin *l, const dim raw[2], dim a
 	solve_for_name(t, l, broken);
 	for (int i = 0; i < 2 && !broken->replaced; i++)
 		broken->replaced =
-			raw[i] != (i ? b : a) && dim_equation_span(cx, raw[i], &broken->why);
+			made[i] != (i ? b : a) && dim_equation_span(cx, made[i], &broken->why);
 	for (uint32_t i = 0; i < s.n; i++) { /* the name that must be something first */
 		bool first = s.at[i] == broken->a;
 		struct promise p = {s.at[i], form_of(t, s.at[i])->header};
@@ -212,7 +212,7 @@ bool dim_keeps_promises(struct ctx *cx, dim a, dim b)
 	struct dims *t = cx->dims;
 	struct names s = {.ok = true};
 	struct difference d;
-	const dim raw[2] = {a, b};
+	const dim made[2] = {a, b};
 
 	a = find(t, a);
 	b = find(t, b);
@@ -223,7 +223,7 @@ bool dim_keeps_promises(struct ctx *cx, dim a, dim b)
 		return true;
 	enum truth r = compare_dims(t, a, b, &d);
 	return r == EQUAL || (r != DIFFERENT && !d.ok) ||
-	       (d.ok && !breaks_promise(cx, &d.plain, raw, a, b));
+	       (d.ok && !breaks_promise(cx, &d.plain, made, a, b));
 }
 
 bool dim_broken(struct ctx *cx, struct broken *b)

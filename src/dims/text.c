@@ -149,7 +149,7 @@ static void add_dim(struct dims *t, struct strbuf *b, dim d, enum level level)
 	sb_str(b, parens ? ")" : "");
 }
 
-const char *dim_str_raw(struct ctx *cx, dim d)
+const char *dim_str_as_made(struct ctx *cx, dim d)
 {
 	struct strbuf b = {.arena = cx->arena};
 	if (!d)
@@ -161,7 +161,7 @@ const char *dim_str_raw(struct ctx *cx, dim d)
 
 const char *dim_str(struct ctx *cx, dim d)
 {
-	return dim_str_raw(cx, d ? find(cx->dims, d) : d);
+	return dim_str_as_made(cx, d ? find(cx->dims, d) : d);
 }
 
 const char *type_str(struct ctx *cx, struct type t)

@@ -234,7 +234,7 @@ static bool unify(struct ctx *cx, dim a, dim b, struct span s, bool asserted)
 	struct dims *t = cx->dims;
 	struct difference d;
 	int64_t k;
-	const dim raw[2] = {a, b};
+	const dim made[2] = {a, b};
 	a = find(t, a);
 	b = find(t, b);
 	enum truth r = compare_dims(t, a, b, &d);
@@ -249,7 +249,7 @@ static bool unify(struct ctx *cx, dim a, dim b, struct span s, bool asserted)
 		return true;
 	bool open = !form_const(t, a, &k) && !form_const(t, b, &k);
 	bool few = d.ok && open && !asserted && report_few(cx, a, b, s);
-	if (d.ok && !few && !asserted && breaks_promise(cx, &d.plain, raw, a, b))
+	if (d.ok && !few && !asserted && breaks_promise(cx, &d.plain, made, a, b))
 		return false;
 	*vec_push(t->arena, &t->equations) = (struct equation){a, b, s};
 	if (!d.ok)

@@ -11,7 +11,7 @@
 #define MAX_EXPECTED       (INT64_C(1) << 31)
 #define MAX_EXPECTED_TERMS 64 /* of a longer expression nothing is expected */
 
-struct dim_view dim_view_raw(struct ctx *cx, dim d)
+struct dim_view dim_view_as_made(struct ctx *cx, dim d)
 {
 	static const enum dim_form forms[] = {
 		[K_LINEAR] = DIM_SUM,
@@ -45,12 +45,12 @@ struct dim_view dim_view_raw(struct ctx *cx, dim d)
 
 struct dim_view dim_view(struct ctx *cx, dim d)
 {
-	return dim_view_raw(cx, find(cx->dims, d));
+	return dim_view_as_made(cx, find(cx->dims, d));
 }
 
-static unsigned collect_sources(struct ctx *cx, dim d, bool raw, int *budget)
+static unsigned collect_sources(struct ctx *cx, dim d, bool as_made, int *budget)
 {
-	struct dim_view v = raw ? dim_view_raw(cx, d) : dim_view(cx, d);
+	struct dim_view v = as_made ? dim_view_as_made(cx, d) : dim_view(cx, d);
 	unsigned bits = 0;
 
 	if (--*budget < 0)
@@ -62,23 +62,23 @@ static unsigned collect_sources(struct ctx *cx, dim d, bool raw, int *budget)
 	if (v.form == DIM_CONST)
 		return v.constant > INT32_MAX || v.constant < INT32_MIN ? FROM_LARGE : 0;
 	for (uint32_t i = 0; i < v.nterms; i++)
-		bits |= collect_sources(cx, v.term[i], raw, budget);
+		bits |= collect_sources(cx, v.term[i], as_made, budget);
 	return bits;
 }
 
-unsigned dim_sources(struct ctx *cx, dim d, bool raw)
+unsigned dim_sources(struct ctx *cx, dim d, bool as_made)
 {
 	int budget = MAX_SOURCE_WALK;
 
-	return collect_sources(cx, d, raw, &budget);
+	return collect_sources(cx, d, as_made, &budget);
 }
 
 bool dim_may_be_negative(struct ctx *cx, dim d)
 {
-	struct dim_view v = dim_view_raw(cx, d);
+	struct dim_view v = dim_view_as_made(cx, d);
 
 	for (uint32_t i = 0; v.form == DIM_MAX && i < v.nterms; i++) {
-		struct dim_view term = dim_view_raw(cx, v.term[i]);
+		struct dim_view term = dim_view_as_made(cx, v.term[i]);
 		if (term.form == DIM_CONST && term.constant >= 0)
 			return false;
 	}

@@ -36,7 +36,7 @@ enum {
 	TYPE_TENSOR = 1, TYPE_SEQUENCE = 4, TYPE_MAP = 5, TYPE_OPTIONAL = 9,
 	TYPE_ELEMENT = 1, TYPE_SHAPE = 2, SHAPE_DIM = 1, DIM_SIZE = 1, DIM_NAME = 2,
 	TENSOR_DIMS = 1, TENSOR_DTYPE = 2, TENSOR_FLOATS = 4, TENSOR_INT32S = 5,
-	TENSOR_STRINGS = 6, TENSOR_INT64S = 7, TENSOR_NAME = 8, TENSOR_RAW = 9,
+	TENSOR_STRINGS = 6, TENSOR_INT64S = 7, TENSOR_NAME = 8, TENSOR_RAW_DATA = 9,
 	TENSOR_DOUBLES = 10, TENSOR_UINT64S = 11, TENSOR_EXTERNAL = 13, TENSOR_LOCATION = 14,
 };
 /* clang-format on */
@@ -381,8 +381,8 @@ static void print_elements(struct dump *d, bytes tensor, enum dtype t)
 			comma(d, &n);
 			print_quoted(d, f.bytes);
 		}
-		for (size_t i = dtypes[t].size; f.number == TENSOR_RAW && i && i <= f.bytes.len;
-		     i += dtypes[t].size) {
+		for (size_t i = dtypes[t].size;
+		     f.number == TENSOR_RAW_DATA && i && i <= f.bytes.len; i += dtypes[t].size) {
 			comma(d, &n);
 			print_number(d, t, f.bytes.data + i - dtypes[t].size);
 		}
@@ -411,7 +411,8 @@ static void print_tensor(struct dump *d, bytes tensor)
 	}
 	if (d->full && number_of(d, tensor, TENSOR_LOCATION))
 		print_entries(d, tensor, TENSOR_EXTERNAL);
-	else if (count > MAX_ELEMENTS || (!dtypes[t].size && bytes_of(d, tensor, TENSOR_RAW).len))
+	else if (count > MAX_ELEMENTS ||
+		 (!dtypes[t].size && bytes_of(d, tensor, TENSOR_RAW_DATA).len))
 		sb_printf(d->b, "[\"location\": \"%llu elements\"]", (unsigned long long)count);
 	else
 		print_elements(d, tensor, t);

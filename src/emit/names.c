@@ -114,11 +114,11 @@ static void describe_dim(struct namer *n, dim d, uint32_t at)
 	while (!name_dim(n, at, made));
 }
 
-static struct onnx_dim dim_of(struct namer *n, dim raw)
+static struct onnx_dim dim_of(struct namer *n, dim made)
 {
-	uint32_t *at = map_at(n->cx, &n->dims, (uint64_t)raw + 1);
+	uint32_t *at = map_at(n->cx, &n->dims, (uint64_t)made + 1);
 	if (!*at) {
-		dim d = dim_find(n->cx, raw);
+		dim d = dim_find(n->cx, made);
 		(void)vec_push(n->cx->arena, &n->dimtab);
 		*vec_push(n->cx->arena, &n->dim_of) = d;
 		*at = n->dimtab.len;

@@ -39,15 +39,15 @@ static void suggest_axes(struct ctx *cx, struct diag *d, const struct value *a,
 
 static bool is_name(struct ctx *cx, dim d)
 {
-	struct dim_view v = dim_view_raw(cx, d);
+	struct dim_view v = dim_view_as_made(cx, d);
 
 	return v.form == DIM_ATOM && v.name;
 }
 
 static void note_header(struct ctx *cx, struct diag *d, const struct broken *b)
 {
-	const char *name = dim_str_raw(cx, b->of[0].name), *x = dim_str_raw(cx, b->a),
-		   *y = dim_str_raw(cx, b->b);
+	const char *name = dim_str_as_made(cx, b->of[0].name), *x = dim_str_as_made(cx, b->a),
+		   *y = dim_str_as_made(cx, b->b);
 	bool empty = dim_is(cx, b->b, 0);
 	bool same = b->solved && b->n == 2 && is_name(cx, b->b);
 
@@ -67,7 +67,7 @@ static void note_header(struct ctx *cx, struct diag *d, const struct broken *b)
 		     "%s and %s are any two sizes, but %s must be %s here: write one name for "
 		     "both, "
 		     "or ?%s for a size that ptgc may set",
-		     name, dim_str_raw(cx, b->of[1].name), x, y, name);
+		     name, dim_str_as_made(cx, b->of[1].name), x, y, name);
 	if (b->n == 2 && (same || !b->solved))
 		note(cx, d, b->of[1].span, "the other one");
 	if (b->replaced)

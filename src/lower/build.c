@@ -61,7 +61,7 @@ struct value *shape_slice(struct build *b, struct value *v, int begin, int end)
 {
 	int64_t ends[MAX_RANK];
 
-	if (!b->cse->shared->raw_dims &&
+	if (!b->cse->shared->dims_as_made &&
 	    dims_are_const(b->cx, v->type.dims + begin, (uint32_t)(end - begin), ends))
 		return const_ints(b, ends, (uint32_t)(end - begin));
 	bool all = begin == 0 && end == v->type.rank;
@@ -122,7 +122,7 @@ struct value *as_column(struct build *b, struct value *v, const struct tensor *a
 	if (vector->type.rank != 1 || rank > MAX_RANK ||
 	    !dim_is_const(b->cx, vector->type.dims[0], &len) || len == 1)
 		return NULL;
-	if (dim_view_raw(b->cx, vector->type.dims[0]).form != DIM_CONST)
+	if (dim_view_as_made(b->cx, vector->type.dims[0]).form != DIM_CONST)
 		return NULL; /* it has to be that: a check may compare it */
 	for (uint64_t i = 0; i < axes->count; i++) {
 		if (!tensor_int(axes, i, &axis) || axis < -rank || axis >= rank)

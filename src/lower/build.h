@@ -95,7 +95,7 @@ struct shared {
 	uint32_t enough;           /* a graph with mistakes is left once there are so many values */
 	bool small_ints;           /* the int64 values of the next nodes are lengths, below 2^31 */
 	const struct lowering *of_op; /* the lowerings, by op */
-	bool raw_dims;                /* dims are computed as they were written, for checks */
+	bool dims_as_made;            /* dims are computed as they were made, for checks */
 	bool asserts;                 /* a condition was recorded as a check */
 };
 

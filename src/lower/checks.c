@@ -88,7 +88,7 @@ struct value *check_nonempty(struct build *b, struct value *v, const int *axes, 
  * numbers and slices of known lengths, that is the one length that only the result tells. */
 static const struct value *counted_mask(struct build *b, dim d)
 {
-	struct dim_view v = dim_view_raw(b->cx, d);
+	struct dim_view v = dim_view_as_made(b->cx, d);
 	const struct node *n = v.form == DIM_ATOM && v.kind == SOURCE_SIZE ? v.source->def : NULL;
 	const struct value *mask = NULL;
 	uint32_t open = 0;
@@ -101,7 +101,7 @@ static const struct value *counted_mask(struct build *b, dim d)
 		else if (n->in[i]->type.rank)
 			mask = n->in[i];
 	for (uint32_t i = 0; i < v.source->type.rank; i++) {
-		struct dim_view own = dim_view_raw(b->cx, v.source->type.dims[i]);
+		struct dim_view own = dim_view_as_made(b->cx, v.source->type.dims[i]);
 		open += own.form == DIM_ATOM && own.source == v.source;
 	}
 	return open == 1 && mask && !mask->data ? mask : NULL;
@@ -124,7 +124,7 @@ static bool is_input_size(const struct dim_view *v)
  * that. C has no types with lengths. */
 static bool is_declared(struct build *b, const struct equation *e)
 {
-	struct dim_view v = dim_view_raw(b->cx, e->a), w = dim_view_raw(b->cx, e->b);
+	struct dim_view v = dim_view_as_made(b->cx, e->a), w = dim_view_as_made(b->cx, e->b);
 
 	if (b->target == PTGC_C)
 		return false;
@@ -137,17 +137,17 @@ static bool is_declared(struct build *b, const struct equation *e)
 static bool is_solved_from(struct build *b, dim d, const struct value *p, uint32_t j)
 {
 	struct ctx *cx = b->cx;
-	struct dim_view sum = dim_view_raw(cx, d);
+	struct dim_view sum = dim_view_as_made(cx, d);
 
 	for (uint32_t k = 0; sum.form == DIM_SUM && k < sum.nterms; k++) {
-		struct dim_view n = dim_view_raw(cx, sum.term[k]);
+		struct dim_view n = dim_view_as_made(cx, sum.term[k]);
 		if (n.form != DIM_ATOM || n.kind != SOURCE_VALUE || !n.source->def ||
 		    n.source->def->op != &op_dim)
 			continue;
 		dim c = dim_const(cx, sum.coef[k]);
 		dim others = dim_sub(cx, d, dim_mul(cx, c, sum.term[k]));
 		dim is = dim_add(cx, others, dim_mul(cx, c, n.source->def->props[0].u.d));
-		struct dim_view v = dim_view_raw(cx, is);
+		struct dim_view v = dim_view_as_made(cx, is);
 		if (is_input_size(&v) && v.source == p && v.at == j)
 			return true;
 	}
@@ -158,7 +158,7 @@ static bool is_solved_from(struct build *b, dim d, const struct value *p, uint32
  * of b is float64[n], n being the length of a. */
 static bool may_differ(struct build *b, const struct check *c)
 {
-	struct dim_view v = dim_view_raw(b->cx, c->a);
+	struct dim_view v = dim_view_as_made(b->cx, c->a);
 	int64_t k;
 
 	return !dim_is_const(b->cx, c->a, &k) && dim_available(b, c->a) &&
@@ -173,7 +173,7 @@ static bool may_differ(struct build *b, const struct check *c)
 /* The node that makes the length of s, which has no name; NULL: none */
 static const struct node *maker(struct build *b, const struct side *s)
 {
-	struct dim_view v = dim_view_raw(b->cx, s->d);
+	struct dim_view v = dim_view_as_made(b->cx, s->d);
 
 	return v.form == DIM_ATOM && v.kind == SOURCE_SIZE && v.source ? v.source->def : NULL;
 }
@@ -197,7 +197,7 @@ static const char *index_text(struct build *b, const struct node *n)
 /* "axis 1 of x", "n", "3", "k" of an integer; NULL: it has no name */
 static const char *given_name(struct build *b, const struct side *s)
 {
-	struct dim_view v = dim_view_raw(b->cx, s->d);
+	struct dim_view v = dim_view_as_made(b->cx, s->d);
 
 	if (s->input)
 		return arena_printf(b->cx->arena, "axis %u of %s", s->axis,
@@ -206,7 +206,7 @@ static const char *given_name(struct build *b, const struct side *s)
 		return arena_printf(b->cx->arena, "axis %u of %s", v.at, v.source->name->s);
 	if (v.form == DIM_ATOM && !v.name && v.source && v.source->name)
 		return v.source->name->s;
-	const char *text = dim_str_raw(b->cx, s->d);
+	const char *text = dim_str_as_made(b->cx, s->d);
 	return strcmp(text, "?") ? text : NULL;
 }
 
@@ -217,7 +217,7 @@ static const char *side_name(struct build *b, const struct side *s)
 	const struct node *n = given ? NULL : maker(b, s);
 	const char *index = n ? index_text(b, n) : NULL;
 
-	return index ? arena_printf(b->cx->arena, "axis %u of %s", dim_view_raw(b->cx, s->d).at,
+	return index ? arena_printf(b->cx->arena, "axis %u of %s", dim_view_as_made(b->cx, s->d).at,
 				    index)
 		     : given;
 }
@@ -309,7 +309,7 @@ void record_lengths(struct build *b, const struct graph *from, struct graph *to)
 
 static struct side side_of(struct build *b, dim d)
 {
-	struct dim_view w = dim_view_raw(b->cx, d);
+	struct dim_view w = dim_view_as_made(b->cx, d);
 	struct side s = {.d = d};
 
 	if (w.form == DIM_ATOM && w.kind == SOURCE_SIZE && w.source && !w.source->data) {
@@ -435,7 +435,7 @@ static bool is_constant_dim(struct build *b, dim d, int64_t *k)
 
 	*vec_push(b->cx->scratch, &w.todo) = d;
 	for (dim a; (a = next_atom(b, &w));) {
-		struct value *v = dim_view_raw(b->cx, a).source;
+		struct value *v = dim_view_as_made(b->cx, a).source;
 		if (!v || !(v->data || (v->lowered && v->lowered->data)))
 			return false;
 	}
@@ -538,7 +538,7 @@ static void keep_sources(struct build *b, struct graph *g)
 		*vec_push(b->cx->scratch, &w.todo) = g->block->checks.at[i].b;
 	}
 	for (dim d; (d = next_atom(b, &w));) {
-		struct value *source = dim_view_raw(b->cx, d).source;
+		struct value *source = dim_view_as_made(b->cx, d).source;
 		struct value *v = source && !source->data ? lowered_value(b, source) : NULL;
 		if (v)
 			*vec_push(b->cx->arena, &g->kept) = v;
@@ -553,7 +553,7 @@ static bool is_of_core(struct build *b, dim d)
 
 	*vec_push(b->cx->scratch, &w.todo) = d;
 	for (dim a; (a = next_atom(b, &w));) {
-		struct value *v = dim_view_raw(b->cx, a).source;
+		struct value *v = dim_view_as_made(b->cx, a).source;
 		if (v && !v->data && !lowered_value(b, v))
 			return true;
 	}
@@ -565,7 +565,7 @@ void finish_checks(struct build *b, struct graph *g)
 	struct block *k = g->block;
 	uint32_t kept = 0;
 
-	b->cse->shared->raw_dims = true;
+	b->cse->shared->dims_as_made = true;
 	for (uint32_t i = 0; i < k->checks.len; i++) {
 		struct check *c = &k->checks.at[i];
 		if (!c->cond && ((c->param && !may_differ(b, c)) || sides_decided(b, c)))

@@ -20,7 +20,7 @@ struct dim_at { /* an axis of an ONNX value has this size; key 0: a free slot */
  * needs them as they were before. */
 static struct dim_view view(struct build *b, dim d)
 {
-	return b->cse->shared->raw_dims ? dim_view_raw(b->cx, d) : dim_view(b->cx, d);
+	return b->cse->shared->dims_as_made ? dim_view_as_made(b->cx, d) : dim_view(b->cx, d);
 }
 
 /* --- axes by their length, for atoms whose own source is not lowered yet --- */
@@ -125,7 +125,7 @@ bool dim_available(struct build *b, dim d)
 /* Is every atom of d the length of an axis? */
 bool dim_is_size(struct build *b, dim d)
 {
-	return !(dim_sources(b->cx, d, b->cse->shared->raw_dims) & ~FROM_SIZE);
+	return !(dim_sources(b->cx, d, b->cse->shared->dims_as_made) & ~FROM_SIZE);
 }
 
 /* --- arithmetic on int64[1] (vec) or int64[] --- */
@@ -162,7 +162,7 @@ static struct value *eval_atom(struct build *b, dim d, const struct dim_view *v,
 		return value_at(b, s, v->at, vec);
 	if (s)
 		return size_at(b, s, v->at, vec);
-	struct dim_at *at = b->cse->shared->raw_dims ? NULL : recorded(b, d);
+	struct dim_at *at = b->cse->shared->dims_as_made ? NULL : recorded(b, d);
 	if (at)
 		return size_at(b, at->v, at->axis, vec);
 	b->cse->shared->failed |= b->cse->shared->param_lost;
@@ -226,7 +226,7 @@ static struct value *eval_number_of_elements(struct build *b, dim d, const struc
 {
 	dim whole = dim_const(b->cx, 1);
 
-	if (b->cse->shared->raw_dims || !v->nterms ||
+	if (b->cse->shared->dims_as_made || !v->nterms ||
 	    !(v->form == DIM_PRODUCT || (v->form == DIM_SUM && v->nterms == 1 && !v->constant)))
 		return NULL;
 	struct dim_view inner = view(b, v->term[0]);
@@ -298,12 +298,12 @@ static struct value *eval_top(struct build *b, dim d, bool vec)
 	int budget = MAX_EXPRESSION;
 	int64_t k;
 	struct dim_at *at = NULL;
-	bool raw = b->cse->shared->raw_dims;
+	bool as_made = b->cse->shared->dims_as_made;
 
-	if (!raw && !dim_is_const(b->cx, d, &k) && !dim_available(b, d))
+	if (!as_made && !dim_is_const(b->cx, d, &k) && !dim_available(b, d))
 		at = recorded(b, d);
 	struct value *r = at ? size_at(b, at->v, at->axis, vec) : eval(b, d, vec, &budget);
-	if (!raw)
+	if (!as_made)
 		set_known(b, r, &d, 1);
 	return r;
 }
@@ -473,7 +473,7 @@ struct value *dims_vector(struct build *b, const dim *dims, uint32_t n)
 
 bool dim_never_negative(struct build *b, dim d, int *budget)
 {
-	struct dim_view v = dim_view_raw(b->cx, d);
+	struct dim_view v = dim_view_as_made(b->cx, d);
 	bool one = false, all = true;
 
 	if (--*budget < 0 || v.form == DIM_CONST)
@@ -492,7 +492,7 @@ dim next_atom(struct build *b, struct dim_walk *w)
 {
 	while (w->todo.len) {
 		dim d = w->todo.at[--w->todo.len];
-		struct dim_view v = dim_view_raw(b->cx, d);
+		struct dim_view v = dim_view_as_made(b->cx, d);
 		while (w->seen.len <= d)
 			*vec_push(b->cx->scratch, &w->seen) = 0;
 		if (w->seen.at[d] == w->round)

@@ -56,7 +56,7 @@ static bool schema_takes(const struct node *n)
 static void insert_op(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin,
 		      struct value **out, uint32_t nout)
 {
-	struct node *n = raw_node(b, op, in, nin, nout);
+	struct node *n = bare_node(b, op, in, nin, nout);
 
 	if (onnx_infer(b->cx, n) != ONNX_INFERRED)
 		bug("ONNX %s has no type where it is inserted", op->name);
@@ -110,7 +110,7 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 			return;
 		}
 	}
-	struct node *n = raw_node(b, op, in, nin, nout);
+	struct node *n = bare_node(b, op, in, nin, nout);
 	bool taken = op->domain[0] || schema_takes(n);
 	if (b->cse->shared->failed || (taken && !infer_types(b, n, like))) {
 		give_dummies(b, n, out, nout);

@@ -12,8 +12,8 @@ static inline bool inserts(const struct build *b)
 /* node.c */
 struct attr *attr_add(struct build *b, const char *name,
 		      enum attr_kind kind); /* of the next node */
-struct node *raw_node(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin,
-		      uint32_t nout);
+struct node *bare_node(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin,
+		       uint32_t nout);
 /* n stands for `gone`, too, which is equal: what either must keep it keeps, and what holds for both
  * holds for it. */
 void serve_also(struct node *n, const struct node *gone);

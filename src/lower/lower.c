@@ -117,10 +117,10 @@ static bool known_result(struct build *b, struct node *n)
 		return false;
 	for (uint32_t i = 0; i < v->known->n; i++) {
 		dim d = v->known->at[i];
-		struct dim_view raw = dim_view_raw(b->cx, d);
+		struct dim_view of = dim_view_as_made(b->cx, d);
 		if (!d || !dim_available(b, d) || (truth && !dim_is_const(b->cx, d, &k)))
 			return false;
-		if (raw.form == DIM_ATOM && raw.kind == SOURCE_VALUE && raw.source == v)
+		if (of.form == DIM_ATOM && of.kind == SOURCE_VALUE && of.source == v)
 			return false; /* it says what d is: a check compares it with that */
 		if (v->known->n > 1 && !dim_is_size(b, d)) /* taking a vector apart costs more */
 			return false;

@@ -57,8 +57,8 @@ void attr_block(struct build *b, const char *name, struct block *v)
 
 /* ---- nodes ---- */
 
-struct node *raw_node(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin,
-		      uint32_t nout)
+struct node *bare_node(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin,
+		       uint32_t nout)
 {
 	struct arena *a = b->cx->arena;
 	struct node *n = new (a, struct node);
@@ -91,7 +91,7 @@ struct node *raw_node(struct build *b, const struct onnx_op *op, struct value **
 struct node *onnx_node(struct build *b, enum onnx_id op, struct value **in, uint32_t nin,
 		       uint32_t nout)
 {
-	return raw_node(b, onnx_nearest(op, b->opset), in, nin, nout);
+	return bare_node(b, onnx_nearest(op, b->opset), in, nin, nout);
 }
 
 static void insert(struct build *b, struct node *n)

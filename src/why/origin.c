@@ -484,9 +484,10 @@ static void say_equation(struct origins *o, dim d)
 {
 	struct span s;
 
-	if (!strcmp(dim_str(o->cx, d), dim_str_raw(o->cx, d)) || !dim_equation_span(o->cx, d, &s))
+	if (!strcmp(dim_str(o->cx, d), dim_str_as_made(o->cx, d)) ||
+	    !dim_equation_span(o->cx, d, &s))
 		return;
-	sb_printf(o->out, "; %s is %s", dim_str_raw(o->cx, d), dim_str(o->cx, d));
+	sb_printf(o->out, "; %s is %s", dim_str_as_made(o->cx, d), dim_str(o->cx, d));
 	sb_str(o->out, " by an equation");
 	say_line(o, s);
 }

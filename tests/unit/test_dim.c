@@ -188,7 +188,7 @@ static void test_unify_more(void **state)
 	assert_dim(o, "local");
 	assert_int_equal(dim_view(cx, local).at, 9);
 	assert_int_equal(dim_equations(cx, &list), before);
-	assert_int_equal(dim_view_raw(cx, o).at, 9);
+	assert_int_equal(dim_view_as_made(cx, o).at, 9);
 	ctx_free(cx);
 }
 
@@ -458,8 +458,8 @@ static void check_guards(struct ctx *cx, int64_t (*cases)[ATOMS], const bool *li
 		bool all = true;
 		for (uint32_t i = 0; i < n; i++) {
 			int64_t a, b;
-			if (!evaluate(cx, dim_view_raw, e[i].a, cases[c], &a) ||
-			    !evaluate(cx, dim_view_raw, e[i].b, cases[c], &b) || a != b)
+			if (!evaluate(cx, dim_view_as_made, e[i].a, cases[c], &a) ||
+			    !evaluate(cx, dim_view_as_made, e[i].b, cases[c], &b) || a != b)
 				all = false;
 		}
 		if (known[c])
@@ -549,8 +549,8 @@ static void test_promises(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		bool did = dim_unify(cx, cases[i].a, cases[i].b, nowhere);
 		if (did != cases[i].may)
-			fail_msg("%s == %s: %d", dim_str_raw(cx, cases[i].a),
-				 dim_str_raw(cx, cases[i].b), did);
+			fail_msg("%s == %s: %d", dim_str_as_made(cx, cases[i].a),
+				 dim_str_as_made(cx, cases[i].b), did);
 		assert_int_equal(dim_broken(cx, &why), !did);
 	}
 	assert_int_equal(dim_find(cx, q), n);

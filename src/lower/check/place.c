@@ -77,7 +77,7 @@ static struct block *home_of(struct placing *p, const struct check *c, uint32_t 
 	*vec_push(p->cx->scratch, &w.todo) = c->a;
 	*vec_push(p->cx->scratch, &w.todo) = c->b;
 	for (dim d; (d = next_atom(p->b, &w));) {
-		struct value *v = dim_view_raw(p->cx, d).source;
+		struct value *v = dim_view_as_made(p->cx, d).source;
 		if (!v || v->data || (v->lowered && v->lowered->data))
 			continue;
 		v = lowered_value(p->b, v);
@@ -550,7 +550,7 @@ bool place_checks(struct ctx *cx, struct graph *g, instead_fn_t *instead)
 	if (!g->checked || !has_checks(g->block))
 		return false;
 	build_reopen(&b, cx, g, &emit_rules, instead);
-	b.cse->shared->raw_dims = true;
+	b.cse->shared->dims_as_made = true;
 	p.order = new_array(cx->scratch, uint32_t, p.nvalues);
 	p.instead = new_array(cx->scratch, struct value *, p.nvalues);
 	p.last_reader = new_array(cx->scratch, uint32_t, p.nvalues);

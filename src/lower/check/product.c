@@ -178,7 +178,7 @@ static bool has_length(struct build *b, struct products *p, const struct check *
 	else if (!is_given(t.v))
 		return false;
 	else if (!s->of)
-		found = dim_view_raw(b->cx, s->d).form == DIM_CONST &&
+		found = dim_view_as_made(b->cx, s->d).form == DIM_CONST &&
 			dim_eq(b->cx, t.v->type.dims[t.axis], s->d);
 	for (uint32_t i = 0; i < t.n; i++) {
 		found |= is_axis(s, t.added[i].of, t.added[i].axis);

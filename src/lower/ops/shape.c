@@ -300,8 +300,8 @@ static const char *length_text(struct build *b, const struct node *n, const stru
 	if (k && k->at[i] && dim_is_const(b->cx, k->at[i], &c) && c < 0)
 		return "-1";
 	if (k && k->at[i]) {
-		v = dim_view_raw(b->cx, k->at[i]);
-		const char *text = dim_str_raw(b->cx, k->at[i]);
+		v = dim_view_as_made(b->cx, k->at[i]);
+		const char *text = dim_str_as_made(b->cx, k->at[i]);
 		if (v.form != DIM_ATOM || v.name)
 			return strchr(text, '?') ? "?" : text;
 	}
@@ -341,7 +341,7 @@ static bool surely_fits(struct build *b, const struct type *x, const struct know
 static bool has_plain_lengths(struct build *b, const struct type *x)
 {
 	for (uint32_t i = 0; i < x->rank; i++) {
-		enum dim_form form = dim_view_raw(b->cx, x->dims[i]).form;
+		enum dim_form form = dim_view_as_made(b->cx, x->dims[i]).form;
 		if (form != DIM_ATOM && form != DIM_CONST)
 			return false;
 	}
@@ -360,7 +360,7 @@ static const char *reshape_label(struct build *b, const struct node *n, const st
 		return NULL;
 	sb_str(&text, "Reshape: [");
 	for (uint32_t i = 0; i < x->rank; i++)
-		sb_printf(&text, "%s%s", i ? ", " : "", dim_str_raw(b->cx, x->dims[i]));
+		sb_printf(&text, "%s%s", i ? ", " : "", dim_str_as_made(b->cx, x->dims[i]));
 	sb_str(&text, "] must have as many elements as [");
 	for (uint32_t i = 0; i < count; i++)
 		sb_printf(&text, "%s%s", i ? ", " : "", length_text(b, n, k, i));
