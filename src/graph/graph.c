@@ -41,6 +41,13 @@ struct value *graph_ints(struct ctx *cx, const int64_t *v, uint32_t n, struct sp
 	return graph_constant(cx, tensor_ints(cx, v, n), s);
 }
 
+bool is_full_of(const struct value *v, double k, uint64_t most)
+{
+	const struct tensor *t = constant_data(v);
+
+	return t && t->count && all_are(t, k, most);
+}
+
 bool is_true(const struct value *v)
 {
 	int64_t yes;

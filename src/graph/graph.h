@@ -188,7 +188,9 @@ struct value *graph_constant(struct ctx *cx, const struct tensor *t, struct span
 struct value *graph_number(struct ctx *cx, enum dtype t, double k, struct span s); /* t[] */
 struct value *graph_ints(struct ctx *cx, const int64_t *v, uint32_t n,
 			 struct span s); /* int64[n] */
-bool is_true(const struct value *v);     /* a constant of one element that is not 0 */
+/* Is v a constant with elements, each of them k, and are `most` or fewer stored? */
+bool is_full_of(const struct value *v, double k, uint64_t most);
+bool is_true(const struct value *v); /* a constant of one element that is not 0 */
 /* A node of the PyTensor level without inputs and results, and what gives it these: graph_node()
  * does all. The types of results are set later. */
 struct node *node_new(struct ctx *cx, const struct op *op, struct span s);

@@ -348,6 +348,8 @@ struct value *reduced_reversed(struct build *b, enum onnx_id op, struct value *v
 /* v; where v is needed, all elements of cond, bools, must be true. The message is what the node
  * that fails is called in the model, which ONNX Runtime shows. */
 struct value *check(struct build *b, struct value *v, struct value *cond, const char *message);
+/* Is cond a constant whose elements, if there are any, are all true? */
+bool holds_always(const struct value *cond);
 /* All elements of cond must be true, whatever is needed. */
 void check_always(struct build *b, struct value *cond, const char *message);
 /* v; where v is needed, none of these axes must have length 0 */

@@ -15,8 +15,7 @@
 #define MAX_LOOSENED   64 /* values behind one length */
 #define MAX_EXPRESSION 40 /* bytes of a value without a name that the name of a check tells */
 
-/* Is cond a constant whose elements are all true? */
-static bool holds_always(const struct value *cond)
+bool holds_always(const struct value *cond)
 {
 	return all_are(constant_data(cond), 1, UINT64_MAX);
 }

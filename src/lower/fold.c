@@ -215,19 +215,11 @@ static bool has_axes_of_broadcast(struct build *b, const struct value *x, const 
 	return true;
 }
 
-/* Are the bools of v this one? Not, if there are none. */
-static bool are_all(const struct value *v, bool k)
-{
-	const struct tensor *t = constant_data(v);
-
-	return t && t->count && all_are(t, k, MAX_FOLDED);
-}
-
 /* Where(c, x, y) for a c that is all true or all false, and where x is y */
 static struct value *fold_where(struct build *b, struct value **in)
 {
-	bool first = in[1] == in[2] || are_all(in[0], true);
-	struct value *x = first ? in[1] : are_all(in[0], false) ? in[2] : NULL;
+	bool first = in[1] == in[2] || is_full_of(in[0], true, MAX_FOLDED);
+	struct value *x = first ? in[1] : is_full_of(in[0], false, MAX_FOLDED) ? in[2] : NULL;
 	struct value *other = x == in[1] ? in[2] : in[1];
 
 	return x && has_axes_of_broadcast(b, x, in[0]) && has_axes_of_broadcast(b, x, other) ? x
@@ -423,7 +415,8 @@ static struct value *fold_equal_to_itself(struct build *b, const struct value *x
 static struct value *fold_logic(struct build *b, struct value **in, bool value)
 {
 	for (int i = 0; i < 2; i++)
-		if (are_all(in[i], value) && has_axes_of_broadcast(b, in[i], in[1 - i]))
+		if (is_full_of(in[i], value, MAX_FOLDED) &&
+		    has_axes_of_broadcast(b, in[i], in[1 - i]))
 			return in[i];
 	return NULL;
 }

@@ -148,9 +148,7 @@ static bool is_row_of_zeros(const struct value *v)
 			return false;
 		v = d->in[0];
 	}
-	const struct tensor *t = constant_data(v);
-
-	return t && t->count && is_float((enum dtype)t->dtype) && all_are(t, 0, MAX_ZEROS);
+	return is_float((enum dtype)v->type.dtype) && is_full_of(v, 0, MAX_ZEROS);
 }
 
 /* Leaves zeros out. false: there are none */

@@ -442,8 +442,8 @@ static bool is_mask_of(struct choices *c, const struct value *v, double k)
 {
 	const struct tensor *t = constant_data(v);
 
-	return t && t->dtype == DT_BOOL && t->count && (t->splat || has_time_for(c, t->count)) &&
-	       all_are(t, k, UINT64_MAX);
+	return t && t->dtype == DT_BOOL && (t->splat || has_time_for(c, t->count)) &&
+	       is_full_of(v, k, UINT64_MAX);
 }
 
 /* Is one of the terms a constant that holds nowhere? */

@@ -141,14 +141,6 @@ static bool is_implied(const struct value *v, const struct value *by)
 	       has_softmax_rows(p);
 }
 
-/* Is v a constant that holds, perhaps stretched? */
-static bool always_holds(const struct value *v)
-{
-	const struct tensor *t = is_onnx(v->def, ONNX_Expand) ? v->def->in[0]->data : v->data;
-
-	return t && t->dtype == DT_BOOL && all_are(t, 1, MAX_TAKEN);
-}
-
 /* The parts of cond: of And, of All along some axes or all of them, and of what is joined. */
 static bool take_apart(struct build *b, struct conditions *c, struct value *cond)
 {
@@ -172,7 +164,8 @@ static bool take_apart(struct build *b, struct conditions *c, struct value *cond
 			todo[n++] = v->def->in[i];
 	}
 	for (uint32_t i = 0; i < parts; i++) {
-		bool implied = always_holds(part[i]);
+		bool stretched = is_onnx(part[i]->def, ONNX_Expand);
+		bool implied = holds_always(stretched ? part[i]->def->in[0] : part[i]);
 		for (uint32_t j = 0; j < parts && !implied; j++)
 			implied = j != i && is_implied(part[i], part[j]);
 		if (!implied)

@@ -175,19 +175,12 @@ static struct value *prod_wrapping(struct build *b, struct reduction *r, enum dt
 	return loop_node(b, body, (struct value *[]){count, NULL, first}, 3, &acc, 1)->out[0];
 }
 
-/* Are all elements of a small constant true? No kernel needs to say it in each run. */
-static bool all_true(const struct value *x)
-{
-	const struct tensor *t = constant_data(x);
-
-	return t && t->count && all_are(t, 1, MANY_BOOLS);
-}
-
 static struct value *lower_all(struct build *b, struct reduction *r)
 {
 	struct value *x = cast(b, r->x, DT_BOOL);
 
-	if (r->naxes == x->type.rank && all_true(x))
+	if (r->naxes == x->type.rank &&
+	    is_full_of(x, 1, MANY_BOOLS)) /* no kernel needs to say it */
 		return const_int_of(b, DT_BOOL, 1);
 	if (r->maybe_empty) /* ReduceMin of no elements is INT_MAX, which is true */
 		x = cast(b, x, DT_INT32);
