@@ -149,6 +149,8 @@ static void count_from_start(uint32_t rank, int64_t *axes, uint64_t n)
 		axes[i] += axes[i] < 0 ? rank : 0;
 }
 
+/* The same for axes that are an input. Those of a weight become numbers of the model, too: the
+ * types were inferred from them, so that nobody may exchange them. */
 static struct value *axes_from_start(struct build *b, uint32_t rank, struct value *v)
 {
 	const struct tensor *t = v ? v->data : NULL;

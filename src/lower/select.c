@@ -13,7 +13,8 @@ bool may_be_minus_zero(struct build *b, const struct value *v)
 /* Is v one bool, on no more axes than c? *is: which */
 static bool one_bool(const struct value *v, const struct value *c, int64_t *is)
 {
-	return v->type.dtype == DT_BOOL && v->type.rank <= c->type.rank && single_int(v->data, is);
+	return v->type.dtype == DT_BOOL && v->type.rank <= c->type.rank &&
+	       single_int(constant_data(v), is);
 }
 
 struct value *opposite(struct build *b, struct value *c)

@@ -124,7 +124,7 @@ static bool is_one_at_least(const struct value *v)
 	double k;
 
 	if (v->data)
-		return uniform_number(v->data, &k) && k >= 1;
+		return uniform_number(constant_data(v), &k) && k >= 1;
 	if (!v->def || !is_onnx(v->def, ONNX_Add))
 		return false;
 	for (uint32_t i = 0; i < 2; i++)

@@ -411,7 +411,7 @@ static struct value *without_zero(struct loop_pass *m, const struct node *n)
 	for (int i = 0; i < 2; i++) {
 		struct value *x = n->in[1 - i];
 		double k;
-		if (!uniform_number(n->in[i]->data, &k) || k != 0 ||
+		if (!uniform_number(constant_data(n->in[i]), &k) || k != 0 ||
 		    !is_float((enum dtype)n->in[i]->type.dtype) || x->data || is_pending(m, x) ||
 		    !same_dims(m->cx, x->type, n->out[0]->type) || may_be_minus_zero(&m->b, x))
 			continue;

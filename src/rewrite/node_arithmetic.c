@@ -262,7 +262,7 @@ struct value *compare_before_log(struct ctx *cx, struct node *n)
 {
 	for (int i = 0; i < 2; i++) {
 		struct value *log = n->in[i], *k = n->in[1 - i];
-		const struct tensor *t = k->data, *zero;
+		const struct tensor *t = constant_data(k), *zero;
 		double edge;
 		if (!is_op(log, ONNX_Log) || !uniform_number(t, &edge) || edge != -INFINITY)
 			continue;
@@ -284,8 +284,8 @@ struct value *make_relu(struct ctx *cx, struct node *n)
 		return NULL;
 	for (int i = 0; i < 2; i++) {
 		double zero;
-		if (!uniform_number(behind_shape(n->in[1 - i])->data, &zero) || zero != 0 ||
-		    !same_type(cx, &n->in[i]->type, &n->out[0]->type))
+		if (!uniform_number(constant_data(behind_shape(n->in[1 - i])), &zero) ||
+		    zero != 0 || !same_type(cx, &n->in[i]->type, &n->out[0]->type))
 			continue;
 		become(cx, n, ONNX_Relu, n->in[i]);
 		break;
