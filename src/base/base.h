@@ -200,6 +200,7 @@ struct sym *intern(struct ctx *cx, const char *s, size_t len);
 struct sym *intern_str(struct ctx *cx, const char *s);
 uint32_t name_count(const struct ctx *cx); /* so far */
 
+const char *base_name(const char *path); /* source.c: what stands behind the last / */
 /* source.c: texts, and places in them. All texts of a compilation share one offset space. */
 struct span {
 	uint32_t begin, end;

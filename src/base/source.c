@@ -11,6 +11,13 @@
 
 #define MAX_TEXT 0x7ffffffeu
 
+const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 uint32_t utf8_len(const char *text, size_t left)
 {
 	const unsigned char *s = (const unsigned char *)text;

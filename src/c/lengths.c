@@ -200,7 +200,7 @@ static void check_length(struct printer *p, dim d)
 
 /* Is `text` a length of what the node at hand reads, as a name or a number? It was checked there.
  */
-static bool is_checked(struct printer *p, const char *text)
+static bool is_input_length(struct printer *p, const char *text)
 {
 	if (text[strspn(text, NAME_CHARS)])
 		return false;
@@ -217,7 +217,7 @@ static bool is_checked(struct printer *p, const char *text)
 static const char *name_length(struct printer *p, const struct value *v, uint32_t axis,
 			       const char *text)
 {
-	if (is_checked(p, text))
+	if (is_input_length(p, text))
 		return text;
 	const char *name = fresh(p, v->name ? textf(p, "%s_%u", v->name->s, axis) : "n");
 	line(p, "const int64_t %s = %s;", name, text);

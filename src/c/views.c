@@ -110,15 +110,6 @@ const char *reshape_at(struct printer *p, const struct node *n, uint32_t i, cons
 	return at(p, x, own);
 }
 
-/* May an axis of y but `open` have no elements? */
-static bool may_be_empty(struct printer *p, const struct value *y, uint32_t open)
-{
-	for (uint32_t k = 0; k < y->type.rank; k++)
-		if (k != open && !dim_ge(p->cx, y->type.dims[k], 1))
-			return true;
-	return false;
-}
-
 void reshape_shape(struct printer *p, const struct node *n)
 {
 	const struct value *x = n->in[0], *y = n->out[0];
@@ -151,7 +142,7 @@ void reshape_shape(struct printer *p, const struct node *n)
 			rest = times(p, rest, known[k]);
 	if (open >= 0) {
 		known[open] = textf(p, "ptgc_floor_div_i64(%s, ptgc_max_i64(%s, 1))", all, rest);
-		if (may_be_empty(p, y, (uint32_t)open))
+		if (dims_may_be_0(p->cx, y->type.dims, y->type.rank, (uint32_t)open))
 			fail_if(p, "the other lengths do not say what -1 is", "%s == 0",
 				in_parens(p, rest));
 	}

@@ -31,12 +31,6 @@ static void replace_suffix(char *out, size_t size, const char *path, const char 
 	snprintf(out, size, "%.*s%s", (int)len, path, new);
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
-
 static int external_path(const struct cmd *c, struct outputs *o)
 {
 	const char *base = base_name(o->model);

@@ -300,6 +300,14 @@ bool dims_are_const(struct ctx *cx, const dim *d, uint32_t n, int64_t *v)
 	return true;
 }
 
+bool dims_may_be_0(struct ctx *cx, const dim *d, uint32_t n, uint32_t but)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (i != but && !dim_ge(cx, d[i], 1))
+			return true;
+	return false;
+}
+
 bool dims_are_ones(struct ctx *cx, const dim *d, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)

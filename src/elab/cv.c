@@ -49,6 +49,13 @@ struct cv cv_bool(bool b, struct span s)
 	return (struct cv){.kind = CV_BOOL, .span = s, .u.b = b};
 }
 
+double cv_number(const struct cv *v)
+{
+	if (v->kind == CV_FLOAT)
+		return v->u.f;
+	return v->neg ? -(double)v->u.i : (double)v->u.i;
+}
+
 struct cv cv_float(double f, struct span s)
 {
 	return (struct cv){.kind = CV_FLOAT, .span = {s.begin, s.begin}, .u.f = f};

@@ -177,6 +177,7 @@ struct cv cv_value(struct value *v, struct span s);
 struct cv cv_int(int64_t v, struct span s);
 struct cv cv_float(double f, struct span s);
 struct cv cv_bool(bool b, struct span s);
+double cv_number(const struct cv *v); /* of an integer or float literal */
 struct cv cv_dim(dim d, struct span s);
 struct cv node_result(struct elab *e, struct node *n, struct span s);
 bool cv_as_dim(struct elab *e, const struct cv *v, dim *d); /* an int, dim or known int64 scalar */

@@ -14,13 +14,6 @@ const struct operator operators[] = {
 };
 /* clang-format on */
 
-static double cv_number(const struct cv *v)
-{
-	if (v->kind == CV_FLOAT)
-		return v->u.f;
-	return v->neg ? -(double)v->u.i : (double)v->u.i;
-}
-
 struct cv too_large(struct elab *e, struct span s)
 {
 	elab_error(e, s, E_LITERAL, "the number does not fit 64 bits");

@@ -8,13 +8,6 @@
 
 #include "elab/internal.h"
 
-static double number_of(const struct cv *v)
-{
-	if (v->kind == CV_FLOAT)
-		return v->u.f;
-	return v->neg ? -(double)v->u.i : (double)v->u.i;
-}
-
 static __int128 whole_of(const struct cv *v)
 {
 	return v->neg ? -(__int128)v->u.i : (__int128)v->u.i;
@@ -57,9 +50,9 @@ struct cv function_of_literals(struct elab *e, const struct op *op, const struct
 	if (ints && nargs == 2 && op->whole2)
 		return from_wide(e, op->whole2(whole_of(&args[0]), whole_of(&args[1])), s);
 	if (nargs == 1 && op->number)
-		return cv_float(op->number(number_of(args)), s);
+		return cv_float(op->number(cv_number(args)), s);
 	if (nargs == 2 && op->number2)
-		return cv_float(op->number2(number_of(&args[0]), number_of(&args[1])), s);
+		return cv_float(op->number2(cv_number(&args[0]), cv_number(&args[1])), s);
 	return infix_function(e, op, args, nargs, s);
 }
 

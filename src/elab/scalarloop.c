@@ -60,11 +60,6 @@ static struct value *stretch(struct lanes *l, struct value *v)
 	return r.kind == CV_VALUE ? r.u.v : NULL;
 }
 
-static struct cv truth(bool b, struct span s)
-{
-	return (struct cv){.kind = CV_BOOL, .span = s, .u.b = b};
-}
-
 /* n; the run fails where n is negative, as PyTensor's does. NULL: reported */
 static struct value *never_negative(struct lanes *l, struct value *n)
 {
@@ -145,7 +140,7 @@ static bool read_args(struct lanes *l, struct cv *args, uint32_t nargs)
 /* The first values of what the loop carries */
 static bool first_values(struct lanes *l)
 {
-	struct cv no = truth(false, l->span), zero = cv_int(0, l->span);
+	struct cv no = cv_bool(false, l->span), zero = cv_int(0, l->span);
 
 	for (uint32_t i = 0; i < l->nstates; i++)
 		l->init[i] = stretch(l, l->args[i].u.v);

@@ -378,12 +378,6 @@ const char *onnx_graph_name(const struct onnx_model *m)
 	return m->graph->name ? m->graph->name->s : "graph";
 }
 
-static const char *base_name(const char *name)
-{
-	const char *slash = strrchr(name, '/');
-	return slash ? slash + 1 : name;
-}
-
 static bool find_line(struct ctx *cx, struct place_text *p, uint32_t at)
 {
 	struct place place = source_place(cx, at);

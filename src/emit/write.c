@@ -335,16 +335,10 @@ bool same_file(const char *a, const char *b)
 	       S_ISREG(sa.st_mode);
 }
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
-
 bool same_place(const char *a, const char *b)
 {
 	char x[8192], y[8192];
-	const char *p = last_part(a), *q = last_part(b);
+	const char *p = base_name(a), *q = base_name(b);
 	struct stat sa, sb;
 	if (strcmp(p, q))
 		return same_file(a, b);

@@ -37,7 +37,7 @@ static bool may_go_behind(struct build *b, const struct tensor *t)
 }
 
 /* Is the constant t the same all along this axis? */
-static bool is_flat(const struct tensor *t, uint32_t axis)
+static bool is_same_along(const struct tensor *t, uint32_t axis)
 {
 	uint64_t inner = 1, length = (uint64_t)t->shape[axis];
 
@@ -86,7 +86,7 @@ static struct value *factor_out(struct build *b, const struct value *v, uint32_t
 		    !dim_eq(b->cx, x->type.dims[axis], v->type.dims[axis]))
 			continue;
 		bool has = axis >= rank - c->type.rank;
-		if (has && !is_flat(c->data, behind(c, rank, axis)))
+		if (has && !is_same_along(c->data, behind(c, rank, axis)))
 			continue;
 		c = has ? flattened(b, c, behind(c, rank, axis), keep) : c;
 		return emit_(b, ONNX_Mul, c,

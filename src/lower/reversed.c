@@ -41,7 +41,7 @@ static struct value *reverse(struct build *b, struct value *x, int64_t axis)
 }
 
 /* Is v the same all along the axis that has this number from behind? */
-static bool is_flat(struct build *b, const struct value *v, int64_t behind)
+static bool broadcasts_along(struct build *b, const struct value *v, int64_t behind)
 {
 	return v->type.rank <= behind || dim_is(b->cx, v->type.dims[v->type.rank - 1 - behind], 1);
 }
@@ -65,7 +65,7 @@ static struct value *of_elements(struct build *b, const struct onnx_op *op, stru
 		return NULL;
 	for (uint32_t i = 0; i < nin; i++) {
 		bare[i] = in[i];
-		if (is_flat(b, in[i], behind))
+		if (broadcasts_along(b, in[i], behind))
 			continue;
 		x = reversed(in[i], &axis);
 		if (x && in[i]->type.rank - 1 - axis == behind) {

@@ -134,7 +134,6 @@ enum dtype ty_riccati(struct ctx *cx, struct node *n);
 enum dtype ty_same(struct ctx *cx, struct node *n);
 enum dtype ty_same_all(struct ctx *cx, struct node *n);
 enum dtype ty_same_float(struct ctx *cx, struct node *n);
-enum dtype ty_same_min8(struct ctx *cx, struct node *n);
 enum dtype ty_same_nobool(struct ctx *cx, struct node *n);
 enum dtype ty_second(struct ctx *cx, struct node *n);
 enum dtype ty_softmax(struct ctx *cx, struct node *n);

@@ -119,12 +119,6 @@ enum dtype ty_same_nobool(struct ctx *cx, struct node *n)
 	return t == DT_BOOL || is_onnx_only(t) ? refuse_input(cx, n, 0) : t;
 }
 
-enum dtype ty_same_min8(struct ctx *cx, struct node *n)
-{
-	enum dtype t = ty_upcast(cx, n);
-	return t == DT_BOOL ? DT_INT8 : t;
-}
-
 enum dtype ty_same_float(struct ctx *cx, struct node *n)
 {
 	return is_float(type_at(n, 0)) ? type_at(n, 0) : refuse_input(cx, n, 0);
@@ -195,7 +189,7 @@ enum dtype ty_bool(struct ctx *cx, struct node *n)
 }
 
 /* Is v a constant with all elements below 2^53, which float64 holds exactly? */
-static bool fits_float64(const struct value *v)
+static bool elements_fit_float64(const struct value *v)
 {
 	int64_t x;
 	if (!v->data || v->data->count > 1000000)
@@ -215,7 +209,7 @@ bool compares_beyond_float64(const struct node *n)
 		return false;
 	enum dtype a = type_at(n, 0), b = type_at(n, 1);
 	return ((a == DT_UINT64 && b == DT_INT64) || (a == DT_INT64 && b == DT_UINT64)) &&
-	       !fits_float64(n->in[0]) && !fits_float64(n->in[1]);
+	       !elements_fit_float64(n->in[0]) && !elements_fit_float64(n->in[1]);
 }
 
 /* Two bools, or two integers. */

@@ -55,7 +55,7 @@ static bool depends(const struct branches *x, const struct node *n)
 }
 
 /* Can v be one side of a choice that gives a value of type t? */
-static bool is_side(struct branches *x, const struct value *v, const struct type *t)
+static bool can_be_branch(struct branches *x, const struct value *v, const struct type *t)
 {
 	int64_t k, size = 1;
 
@@ -72,7 +72,8 @@ static bool is_side(struct branches *x, const struct value *v, const struct type
 static bool is_choice(struct branches *x, const struct node *n)
 {
 	return is_onnx(n, ONNX_Where) && !n->in[0]->data && is_single(x->cx, &n->in[0]->type) &&
-	       is_side(x, n->in[1], &n->out[0]->type) && is_side(x, n->in[2], &n->out[0]->type);
+	       can_be_branch(x, n->in[1], &n->out[0]->type) &&
+	       can_be_branch(x, n->in[2], &n->out[0]->type);
 }
 
 /* Elementwise, on operands that broadcast whatever the lengths: it cannot fail. */

@@ -98,8 +98,8 @@ static bool can_stretch(struct ctx *cx, enum onnx_id op, enum dtype t, uint32_t 
 }
 
 /* Has v the lengths of `as` along the axes of g? */
-static bool has_lengths(struct ctx *cx, const struct value *v, const struct value *as,
-			const struct group *g)
+static bool has_lengths_of(struct ctx *cx, const struct value *v, const struct value *as,
+			   const struct group *g)
 {
 	for (uint32_t i = g->first; i < g->end; i++)
 		if (behind(cx, v, i) != behind(cx, as, i))
@@ -126,7 +126,7 @@ static struct value *stretched(struct stretch *s, struct build *b, const struct 
 		return NULL;
 	struct stretched *at = &s->of[v->id];
 	if (at->to && at->first == g->first && at->end == g->end &&
-	    has_lengths(cx, at->to, n->out[0], g))
+	    has_lengths_of(cx, at->to, n->out[0], g))
 		return at->to;
 	*at = (struct stretched){.first = g->first, .end = g->end};
 	if (copies) {

@@ -36,15 +36,6 @@ static bool reads_nan(const struct node *n)
 	return false;
 }
 
-/* May an axis of x other than this one have length 0? */
-static bool may_lack_rows(struct ctx *cx, const struct value *x, uint32_t axis)
-{
-	for (uint32_t i = 0; i < x->type.rank; i++)
-		if (i != axis && !dim_ge(cx, x->type.dims[i], 1))
-			return true;
-	return false;
-}
-
 /* The axis of input i of a product, MatMul or Gemm, along which it is summed up */
 static uint32_t summed_axis(const struct node *n, uint32_t i)
 {
@@ -55,7 +46,7 @@ static uint32_t summed_axis(const struct node *n, uint32_t i)
 	return rank - ((rank > 1 && (i == 1) != transposed) ? 2 : 1);
 }
 
-static bool may_be_empty(struct ctx *cx, const struct node *n)
+static bool may_reduce_nothing(struct ctx *cx, const struct node *n)
 {
 	int axes[MAX_RANK], count = onnx_reduced_axes(n, axes);
 
@@ -108,12 +99,13 @@ static bool matters(struct ctx *cx, const struct node *n, enum fault fault)
 	case FEW_DIGITS:
 		return t == DT_FLOAT64 || t == DT_FLOAT16;
 	case NO_ROWS:
-		return !n->kernel_is_right && may_lack_rows(cx, n->in[0], onnx_axis(n, -1));
+		return !n->kernel_is_right && dims_may_be_0(cx, n->in[0]->type.dims,
+							    n->in[0]->type.rank, onnx_axis(n, -1));
 	case NO_TERMS:
 		return !n->kernel_is_right &&
 		       !dim_ge(cx, n->in[0]->type.dims[summed_axis(n, 0)], 1);
 	case EMPTY:
-		return !n->kernel_is_right && t != DT_BOOL && may_be_empty(cx, n);
+		return !n->kernel_is_right && t != DT_BOOL && may_reduce_nothing(cx, n);
 	case UNCHECKED:
 		return !n->kernel_is_right && may_lack_items(cx, n);
 	case FAULTS:

@@ -324,7 +324,7 @@ static bool divide_by_state(struct linear *l, uint32_t j, const struct node *las
 }
 
 /* Is each state multiplied by what is linear in all? */
-static bool is_product(struct linear *l)
+static bool is_linear_product(struct linear *l)
 {
 	struct node *last = l->f->block->last;
 	bool ok = last && l->width <= MAX_STATE;
@@ -376,7 +376,7 @@ bool is_linear(struct linear *l)
 	    !find_states(l))
 		return false;
 	nodes = find_forms(l);
-	if (!are_linear(l) && (nodes + c->needed.len <= SIZE_LINEAR_NODES || !is_product(l)))
+	if (!are_linear(l) && (nodes + c->needed.len <= SIZE_LINEAR_NODES || !is_linear_product(l)))
 		return false;
 	for (uint32_t j = 0; j < l->n; j++)
 		value_info(l->m, l->next[j])->leads_on = true;

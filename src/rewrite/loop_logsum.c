@@ -97,7 +97,7 @@ static bool is_like_state(struct logsum *l, const struct value *v)
 }
 
 /* Has v of rank 2 the lengths r and k? */
-static bool has_lengths(struct logsum *l, const struct value *v, int64_t r, int64_t k)
+static bool is_matrix_of(struct logsum *l, const struct value *v, int64_t r, int64_t k)
 {
 	int64_t n[2];
 
@@ -112,9 +112,9 @@ static bool find_form(struct logsum *l)
 
 	sum = behind_reshapes(l, sum ? sum : l->next);
 	struct value *x = logsumexp_of(l, sum), *s = x ? own_part(l, x, &l->d) : NULL;
-	if (!s || !has_lengths(l, x, w, w) || behind_reshapes(l, s) != l->state)
+	if (!s || !is_matrix_of(l, x, w, w) || behind_reshapes(l, s) != l->state)
 		return false;
-	if (l->axis ? !(has_lengths(l, s, 1, w) || s == l->state) : !has_lengths(l, s, w, 1))
+	if (l->axis ? !(is_matrix_of(l, s, 1, w) || s == l->state) : !is_matrix_of(l, s, w, 1))
 		return false;
 	return l->d->type.rank <= 2 && l->d->type.dtype == l->t &&
 	       (!l->v || is_like_state(l, l->v));

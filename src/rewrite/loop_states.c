@@ -59,7 +59,7 @@ static struct value *same_as(const struct states *s, struct value *v)
 	return v;
 }
 
-static bool are_equal(const struct tensor *x, const struct tensor *y)
+static bool hold_the_same(const struct tensor *x, const struct tensor *y)
 {
 	return x && y && x->data && y->data && stored_bytes(x) && tensor_equal(x, y);
 }
@@ -120,7 +120,7 @@ static struct value *begins_like(struct states *s, struct node *loop, uint32_t j
 	for (uint32_t k = first; k < j && k < first + MAX_LOOK; k++) {
 		q = body->params.at[k];
 		if ((loop->in[j] == loop->in[k] ||
-		     are_equal(loop->in[j]->data, loop->in[k]->data) ||
+		     hold_the_same(loop->in[j]->data, loop->in[k]->data) ||
 		     are_one_number(loop->in[j], loop->in[k])) &&
 		    same_type(s->cx, &p->type, &q->type))
 			return same_as(s, q);

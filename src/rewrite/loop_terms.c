@@ -40,7 +40,7 @@ static bool moves(const struct terms *t, const struct value *v)
 	return v->id < t->n && t->moves[v->id];
 }
 
-static bool is_arithmetic(const struct node *n, enum onnx_id op)
+static bool is_live_float(const struct node *n, enum onnx_id op)
 {
 	enum dtype t = n ? (enum dtype)n->out[0]->type.dtype : DT_NONE;
 
@@ -51,7 +51,7 @@ static bool is_arithmetic(const struct node *n, enum onnx_id op)
  * none */
 static struct value *moving_part(const struct terms *t, const struct node *n, struct value **factor)
 {
-	if (!is_arithmetic(n, ONNX_Mul) || moves(t, n->in[0]) == moves(t, n->in[1]))
+	if (!is_live_float(n, ONNX_Mul) || moves(t, n->in[0]) == moves(t, n->in[1]))
 		return NULL;
 	*factor = n->in[moves(t, n->in[0])];
 	return n->in[!moves(t, n->in[0])];
@@ -86,7 +86,7 @@ static void take_factor(struct terms *t, struct term *a)
 		return;
 	if (is_used_once(x) && moving_part(t, x->def, &a->factor))
 		a->x = moving_part(t, x->def, &a->factor);
-	for (; a->factor && is_arithmetic(a->x->def, ONNX_Neg); a->negative = !a->negative)
+	for (; a->factor && is_live_float(a->x->def, ONNX_Neg); a->negative = !a->negative)
 		a->x = a->x->def->in[0];
 }
 
@@ -99,10 +99,10 @@ static bool add_terms(struct terms *t, struct sum *s, const struct type *type, s
 	for (uint32_t n = 1; n > 0;) {
 		struct term a = todo[--n];
 		struct node *d = a.leaf->def;
-		bool neg = is_arithmetic(d, ONNX_Neg), less = is_arithmetic(d, ONNX_Sub);
+		bool neg = is_live_float(d, ONNX_Neg), less = is_live_float(d, ONNX_Sub);
 		if (moves(t, a.leaf) && is_used_once(a.leaf) &&
 		    same_dims(t->cx, a.leaf->type, *type) &&
-		    (neg || less || is_arithmetic(d, ONNX_Add))) {
+		    (neg || less || is_live_float(d, ONNX_Add))) {
 			if (s->ninner == MAX_SUM || n + d->nin > MAX_SUM)
 				return false;
 			s->ninner++;
@@ -237,9 +237,9 @@ static void join_sum(struct terms *t, struct node *n)
 {
 	struct sum s = {.n = 0};
 	const struct type *type = &n->out[0]->type;
-	bool less = is_arithmetic(n, ONNX_Sub);
+	bool less = is_live_float(n, ONNX_Sub);
 
-	if (!moves(t, n->out[0]) || !(less || is_arithmetic(n, ONNX_Add)) ||
+	if (!moves(t, n->out[0]) || !(less || is_live_float(n, ONNX_Add)) ||
 	    !add_terms(t, &s, type, n->in[0], false) || !add_terms(t, &s, type, n->in[1], less))
 		return;
 	bool any = drop_zeros(t, &s, type);

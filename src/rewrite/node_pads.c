@@ -40,8 +40,8 @@ static bool pads_along(struct ctx *cx, const struct value *v, uint32_t axis, int
 }
 
 /* Are elements [start, end) of v, along the axis, those of arrays that v pads? */
-static bool is_inside(struct ctx *cx, struct padded *p, struct value *v, uint32_t axis,
-		      int64_t start, int64_t end)
+static bool pads_all_around(struct ctx *cx, struct padded *p, struct value *v, uint32_t axis,
+			    int64_t start, int64_t end)
 {
 	int64_t before, length;
 
@@ -86,7 +86,7 @@ struct value *cut_before_padding(struct ctx *cx, struct node *n)
 		start += part ? 0 : size;
 		end = part == n->out[i] ? start + size : end;
 	}
-	if (!part || !is_inside(cx, &p, n->in[0], (uint32_t)axis, start, end))
+	if (!part || !pads_all_around(cx, &p, n->in[0], (uint32_t)axis, start, end))
 		return NULL;
 	for (uint32_t i = p.n; i--;) {
 		struct value *v = p.nodes[i];

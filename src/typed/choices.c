@@ -106,7 +106,7 @@ static struct value *replacement_of(struct ctx *cx, struct value *v)
 	return v;
 }
 
-static bool is_comparison(const struct node *n)
+static bool compares(const struct node *n)
 {
 	static const enum op_id ops[] = {OP_Eq, OP_Neq, OP_Lt, OP_Le, OP_Gt, OP_Ge};
 
@@ -298,7 +298,7 @@ static struct value *compared(struct ctx *cx, struct value *v, double number)
 
 /* Does the first condition hold wherever the second one does? log(x) == -inf where x == 0, and
  * exp(x) == 0 where x == -inf. */
-static bool is_implied(struct ctx *cx, struct value *v, struct value *by)
+static bool holds_where(struct ctx *cx, struct value *v, struct value *by)
 {
 	struct value *zero, *low;
 
@@ -319,7 +319,7 @@ static bool are_implied(struct ctx *cx, const struct terms *t, struct value *by)
 	for (uint32_t i = 0; i < t->n; i++) {
 		bool found = false;
 		for (uint32_t j = 0; j < known.n; j++)
-			found |= is_implied(cx, t->at[i], known.at[j]);
+			found |= holds_where(cx, t->at[i], known.at[j]);
 		if (!found)
 			return false;
 	}
@@ -658,7 +658,7 @@ static bool rewrite_node(struct choices *c, struct node *n, bool first)
 		return is_call(n, OP_Sigmoid) && share_exponential(c, n);
 	if (is_call(n, OP_Switch))
 		return choose_sign(c, n) || choose_once(c, n);
-	if (is_comparison(n))
+	if (compares(n))
 		return fold_comparison(c, n) || compare_argument(c, n);
 	if (is_call(n, OP_Add) || is_call(n, OP_Sub) || is_call(n, OP_Mul))
 		return drop_stretch(c, n);

@@ -163,7 +163,7 @@ static struct value *diagonal_of(struct ctx *cx, struct value *v)
 	return n->in[0];
 }
 
-static bool is_product(const struct value *v)
+static bool is_matrix_product(const struct value *v)
 {
 	return (is_call(v->def, OP_Dot) || is_call(v->def, OP_BatchedDot) ||
 		is_call(v->def, OP_Matmul)) &&
@@ -321,7 +321,7 @@ static bool take_term(struct ctx *cx, struct gradient *g, const struct parts *p,
 	if (g->a || p->n < 1 || p->n > 2)
 		return false;
 	if (p->n == 1) {
-		if (!is_product(a))
+		if (!is_matrix_product(a))
 			return false;
 		b = a->def->in[1];
 		a = a->def->in[0];
@@ -399,7 +399,7 @@ static bool is_halved(struct ctx *cx, struct gradient *g, struct value *v)
 		return false;
 	if (!factors_of(d, 0, &p) || p.k != 0.5 || p.n != 1 || !(g->p = diagonal_of(cx, p.at[0])))
 		return false;
-	return is_product(g->p) && are_swapped(cx, x, g->p) && g->p->def->in[0] == g->u;
+	return is_matrix_product(g->p) && are_swapped(cx, x, g->p) && g->p->def->in[0] == g->u;
 }
 
 /* Is n the gradient R? */

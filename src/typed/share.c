@@ -381,7 +381,7 @@ static bool join_pair(struct share *s, struct block *b, struct call *c)
 }
 
 /* Is t a vector, or a column, which is mostly a vector that an axis was given to? */
-static bool is_flat(struct share *s, const struct type *t)
+static bool is_vector_or_column(struct share *s, const struct type *t)
 {
 	uint32_t i = 1;
 
@@ -398,7 +398,7 @@ static bool pays(struct share *s, const struct kind *k, const struct call *c, ui
 	if (k->op->pair)
 		return true;
 	for (uint32_t i = 0; i < n; i++)
-		cost += (is_flat(s, &c[i].node->in[0]->type) ? 1 : 4) +
+		cost += (is_vector_or_column(s, &c[i].node->in[0]->type) ? 1 : 4) +
 			(has_open_length(s, &c[i].node->in[0]->type) ? 3 : 0);
 	return (n - 1) * (uint64_t)k->weight >= 2 * cost;
 }

@@ -300,7 +300,7 @@ void origin_of_dtype(struct origins *o, const struct value *v)
 
 /* ---- sizes ---- */
 
-static bool has_length(struct ctx *cx, const struct value *v, int axis, dim d)
+static bool has_dim_along(struct ctx *cx, const struct value *v, int axis, dim d)
 {
 	return v && axis >= 0 && axis < v->type.rank && dim_eq(cx, v->type.dims[axis], d);
 }
@@ -378,7 +378,7 @@ static const struct value *changed_argument(struct ctx *cx, const struct node *n
 
 	for (uint32_t i = 0; i < n->nin && n->op->dtype && n->op->shape; i++)
 		for (int a = 0; n->in[i] && a < n->in[i]->type.rank; a++) {
-			if (!has_length(cx, n->in[i], a, d))
+			if (!has_dim_along(cx, n->in[i], a, d))
 				continue;
 			struct node *copy = changeable(cx, n);
 			struct type *t = &copy->in[i]->type;
@@ -387,7 +387,7 @@ static const struct value *changed_argument(struct ctx *cx, const struct node *n
 			dims[a] = changed = dim_name(cx, other);
 			t->dims = dims;
 			const struct value *v = result_by_rules(cx, copy, k);
-			if (!has_length(cx, v, *axis, changed))
+			if (!has_dim_along(cx, v, *axis, changed))
 				continue;
 			*axis = a;
 			return n->in[i];
@@ -403,7 +403,7 @@ static const struct value *length_argument(struct ctx *cx, struct node *n, int *
 		int a = n->in[i] ? axis_of(cx, n, i, *axis) : REFUSED;
 		if (n->in[i] && a == REFUSED)
 			a = moved_axis(cx, n, i, *axis);
-		if (!has_length(cx, n->in[i], a, d))
+		if (!has_dim_along(cx, n->in[i], a, d))
 			continue;
 		*axis = a;
 		return n->in[i];
@@ -421,7 +421,7 @@ static const struct value *length_origin(struct origins *o, const struct value *
 			from = length_argument(o->cx, v->def, &at, d);
 		else if (!from && is_of_an_op(v) && !v->def->onnx)
 			from = changed_argument(o->cx, v->def, result_index(v), &at, d);
-		if (!has_length(o->cx, from, at, d))
+		if (!has_dim_along(o->cx, from, at, d))
 			break;
 		v = from;
 		*axis = at;
@@ -504,7 +504,7 @@ void origin_of_length(struct origins *o, const struct value *v, uint32_t k)
 	else {
 		const struct value *from = length_origin(o, v, &axis, d);
 		say_axis(o, from, axis);
-		if (!from->def && has_length(o->cx, from, axis, d) && from->type.dims[axis] != d)
+		if (!from->def && has_dim_along(o->cx, from, axis, d) && from->type.dims[axis] != d)
 			say_equation(o, from->type.dims[axis]);
 	}
 	say_equation(o, d);

@@ -279,7 +279,7 @@ static void place_on_computed(struct placing *p, struct block *k)
 	k->checks.len = kept;
 }
 
-static bool is_side(const struct side *s, const struct value *v, uint32_t axis)
+static bool is_length_of(const struct side *s, const struct value *v, uint32_t axis)
 {
 	return s->d == v->type.dims[axis] || (s->of == v && s->axis == axis);
 }
@@ -294,8 +294,8 @@ static void add_equation(struct placing *p, const struct block *k, const struct 
 		if (k->checks.at[e].cond)
 			continue;
 		sides_of(p->b, &k->checks.at[e], &x, &y);
-		if (!(is_side(&x, v, i) && is_side(&y, w, j)) &&
-		    !(is_side(&y, v, i) && is_side(&x, w, j)))
+		if (!(is_length_of(&x, v, i) && is_length_of(&y, w, j)) &&
+		    !(is_length_of(&y, v, i) && is_length_of(&x, w, j)))
 			continue;
 		*vec_push(p->cx->arena, &to->x) = x;
 		*vec_push(p->cx->arena, &to->y) = y;

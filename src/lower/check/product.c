@@ -138,8 +138,8 @@ static bool is_axis(const struct side *s, const struct value *v, uint32_t axis)
 
 /* Another equation than c that makes the two lengths, of given values, equal: `relied` is set to it
  * if that is one which needs nodes. */
-static bool are_equal(struct build *b, struct products *p, const struct check *c,
-		      const struct side *s, const struct side *t, struct check **relied)
+static bool axes_are_equal(struct build *b, struct products *p, const struct check *c,
+			   const struct side *s, const struct side *t, struct check **relied)
 {
 	dim d = s->of->type.dims[s->axis], e = t->of->type.dims[t->axis];
 	int64_t k;
@@ -161,8 +161,9 @@ static bool are_equal(struct build *b, struct products *p, const struct check *c
 }
 
 /* Has that axis of v the length s for sure? What is relied on for that is added to `relied`. */
-static bool has_length(struct build *b, struct products *p, const struct check *c, struct value *v,
-		       uint32_t axis, const struct side *s, struct check **relied, uint32_t *n)
+static bool surely_has_length(struct build *b, struct products *p, const struct check *c,
+			      struct value *v, uint32_t axis, const struct side *s,
+			      struct check **relied, uint32_t *n)
 {
 	struct trace t = {.v = v, .axis = axis};
 	bool found = false;
@@ -182,7 +183,7 @@ static bool has_length(struct build *b, struct products *p, const struct check *
 			dim_eq(b->cx, t.v->type.dims[t.axis], s->d);
 	for (uint32_t i = 0; i < t.n; i++) {
 		found |= is_axis(s, t.added[i].of, t.added[i].axis);
-		if (!are_equal(b, p, c, &last, &t.added[i], &relied[*n]))
+		if (!axes_are_equal(b, p, c, &last, &t.added[i], &relied[*n]))
 			return false;
 		*n += relied[*n] != NULL;
 	}
@@ -196,8 +197,8 @@ static bool compares(struct build *b, struct products *p, const struct check *c,
 	uint32_t i = inner_axis(&l->type, true), j = inner_axis(&r->type, false), count = 0;
 	struct check *relied[2 * MAX_ADDED + 1];
 
-	if (!has_length(b, p, c, l, i, x, relied, &count) ||
-	    !has_length(b, p, c, r, j, y, relied, &count))
+	if (!surely_has_length(b, p, c, l, i, x, relied, &count) ||
+	    !surely_has_length(b, p, c, r, j, y, relied, &count))
 		return false;
 	while (count)
 		relied[--count]->relied_on = true;

@@ -212,7 +212,7 @@ static struct value *update_by_scatter(struct build *b, struct update *u)
 static struct value *update(struct build *b, struct update *u);
 
 /* May a slice be empty? Then ScatterND has no index tuples, and finds no index out of range. */
-static bool may_be_empty(struct build *b, struct update *u)
+static bool slice_may_be_empty(struct build *b, struct update *u)
 {
 	bool may = false;
 
@@ -241,7 +241,7 @@ static struct value *update_by_gather(struct build *b, struct update *u)
 		if (u->ix[i].kind == IX_ARRAY && u->ix[i].v[0]->type.rank)
 			return NULL;
 	}
-	if (!arrays || !may_be_empty(b, u))
+	if (!arrays || !slice_may_be_empty(b, u))
 		return NULL;
 	for (uint32_t i = u->rank; i-- > 0;) {
 		if (u->ix[i].kind != IX_ARRAY)

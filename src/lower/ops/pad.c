@@ -336,7 +336,7 @@ static struct value *pad_copied(struct build *b, struct pad *p)
 	return p->x;
 }
 
-static bool may_be_empty(struct build *b, const struct pad *p, uint32_t i)
+static bool axis_may_be_empty(struct build *b, const struct pad *p, uint32_t i)
 {
 	return !dim_ge(b->cx, p->x->type.dims[i], 1);
 }
@@ -379,7 +379,7 @@ static bool may_have_empty_axis(struct build *b, const struct pad *p, uint32_t i
 	for (uint32_t j = 0; j < p->rank; j++) {
 		int64_t w[2];
 		known_widths(b, p, j, w);
-		any |= j != i && may_be_empty(b, p, j) && (j > i || (w[0] < 1 && w[1] < 1));
+		any |= j != i && axis_may_be_empty(b, p, j) && (j > i || (w[0] < 1 && w[1] < 1));
 	}
 	return i && any && !divides_by_length(b, p, i);
 }
@@ -411,7 +411,7 @@ static bool empty_differs(struct build *b, const struct pad *p)
 		int64_t w[2];
 		known_widths(b, p, i, w);
 		bool border = w[0] || w[1], one = !w[0] != !w[1];
-		if (may_be_empty(b, p, i))
+		if (axis_may_be_empty(b, p, i))
 			differs |= computed ? !one
 					    : copies_elements(p) && border &&
 						      may_have_empty_axis(b, p, i);
@@ -441,7 +441,7 @@ static struct value *check_copies(struct build *b, const struct pad *p, struct v
 	for (uint32_t i = 0; i < p->rank; i++) {
 		int64_t w[2], mask[MAX_RANK] = {0};
 		known_widths(b, p, i, w);
-		if (!may_be_empty(b, p, i) || (!w[0] && !w[1]))
+		if (!axis_may_be_empty(b, p, i) || (!w[0] && !w[1]))
 			continue;
 		struct value *most = emit_(b, ONNX_Max, p->width[i][0], p->width[i][1]);
 		struct value *is = dim_value(b, p->x->type.dims[i]);
@@ -479,7 +479,7 @@ static struct value *check_empty_borders(struct build *b, const struct pad *p, s
 			fewest[i] = const_int(b, w[0] < w[1] ? w[0] : w[1]);
 		else
 			fewest[i] = emit_(b, ONNX_Min, p->width[i][0], p->width[i][1]);
-		sure &= !may_be_empty(b, p, i) || (w[0] > 0 && w[1] > 0);
+		sure &= !axis_may_be_empty(b, p, i) || (w[0] > 0 && w[1] > 0);
 	}
 	if (sure)
 		return v;
@@ -541,7 +541,7 @@ static void check_axes(struct build *b, struct pad *p)
 	for (uint32_t i = 0; i < p->rank; i++) {
 		int64_t w[2];
 		known_widths(b, p, i, w);
-		needed |= may_be_empty(b, p, i) && !w[0] && !w[1];
+		needed |= axis_may_be_empty(b, p, i) && !w[0] && !w[1];
 		axes[i] = (int)i;
 		dims[i] = dim_max(b->cx, p->x->type.dims[i], dim_const(b->cx, 1));
 	}

@@ -509,7 +509,7 @@ bool lower_allocempty(struct build *b, struct node *n)
 static const char arange_label[] = "the first two numbers of an ARange must fit into its dtype";
 
 /* Is integer argument i proved to be within +-2^53, where float64 holds all integers? */
-static bool fits_float64(struct build *b, struct node *n, uint32_t i)
+static bool argument_fits_float64(struct build *b, struct node *n, uint32_t i)
 {
 	const int64_t most = (int64_t)1 << 53;
 	bool one = !n->in[i]->type.rank; /* and not one for each item of a batch */
@@ -603,7 +603,7 @@ static struct value *arange_int(struct build *b, struct node *n, enum dtype t)
 	v[0] = for_each_item(b, v[0], n->out[0]->type);
 	if (v[0]->type.rank) {
 		r = aranges_of_ints(b, v);
-	} else if (fits_float64(b, n, 0)) {
+	} else if (argument_fits_float64(b, n, 0)) {
 		r = emit_(b, ONNX_Range, v[0], v[1], v[2]);
 	} else {
 		struct value *distance = emit_(b, ONNX_Sub, v[1], v[0]);
@@ -753,7 +753,8 @@ bool lower_arange(struct build *b, struct node *n)
 		return false;
 	}
 	bool single = wide_float(b) == DT_FLOAT32;
-	bool same = t == DT_FLOAT64 && ints && fits_float64(b, n, 0) && fits_float64(b, n, 2);
+	bool same = t == DT_FLOAT64 && ints && argument_fits_float64(b, n, 0) &&
+		    argument_fits_float64(b, n, 2);
 	if (ints && (is_discrete(t) || same || single)) {
 		lowered(b, n, 0, arange_int(b, n, t));
 		return true;
@@ -764,7 +765,7 @@ bool lower_arange(struct build *b, struct node *n)
 	double by;
 	bool zero = is_plus_zero(v[0]->data);
 	struct value *distance = zero ? v[1] : emit_(b, ONNX_Sub, v[1], v[0]);
-	if (ints && !fits_float64(b, n, 0)) {
+	if (ints && !argument_fits_float64(b, n, 0)) {
 		struct value *from = cast(b, low(b, n->in[0]), DT_INT64);
 		distance = emit_(b, ONNX_Sub, cast(b, low(b, n->in[1]), DT_INT64), from);
 		distance = cast(b, distance, wide_float(b));
