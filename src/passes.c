@@ -230,20 +230,35 @@ static void say_not_run(struct ctx *cx, const char *pass)
 	cx->trace(s.s, s.len);
 }
 
+/* ": gemm 2, relu 1": which flags had rewrites of nodes, and of how many */
+static void add_rewrites(const struct ctx *cx, struct strbuf *out)
+{
+	const char *head = ": ";
+
+	for (size_t i = 0; i < FLAG_COUNT; i++)
+		if (cx->rewritten[i]) {
+			sb_printf(out, "%s%s %u", head, flag_infos[i].name, cx->rewritten[i]);
+			head = ", ";
+		}
+}
+
 /* Prints g for --print-after; as little as "no change" if the text is *last. NULL: no pass ran. */
-static void print_after(struct ctx *cx, const struct graph *g, const char *pass,
+static void print_after(struct ctx *cx, const struct graph *g, const struct pass *pass,
 			struct strbuf *last)
 {
 	struct strbuf head = {.arena = cx->arena}, text = {.arena = cx->arena};
 
-	if (!cx->trace || !(is_named(cx, "all") || (pass && is_named(cx, pass))))
+	if (!cx->trace || !(is_named(cx, "all") || (pass && is_named(cx, pass->name))))
 		return;
 	dump_graph(cx, g, &text);
 	bool same = last->s && last->len == text.len && !memcmp(last->s, text.s, text.len);
-	if (pass)
-		sb_printf(&head, "# --- after %s%s ---\n", pass, same ? ": no change" : "");
-	else
-		sb_str(&head, "# --- before the first pass ---\n");
+	sb_str(&head, pass ? "# --- after " : "# --- before the first pass");
+	sb_str(&head, pass ? pass->name : "");
+	if (pass && same)
+		sb_str(&head, ": no change");
+	else if (pass && pass->flags & OF_NODES)
+		add_rewrites(cx, &head);
+	sb_str(&head, " ---\n");
 	cx->trace(head.s, head.len);
 	if (!same)
 		cx->trace(text.s, text.len);
@@ -277,7 +292,7 @@ static bool run_pass(struct ctx *cx, struct graph *g, const struct pass *p, stru
 		verify_uses(cx, g);
 	if (p->how & TIDY && changed)
 		drop_unread(cx, g);
-	print_after(cx, g, p->name, last);
+	print_after(cx, g, p, last);
 	verify_after(cx, g, p->level);
 	arena_empty(cx->scratch);
 	return changed;

@@ -337,6 +337,7 @@ struct ctx {
 	uint32_t errors, warnings;
 	uint32_t refused;             /* errors of ops that cannot be converted: lowering goes on */
 	uint8_t severity[DIAG_COUNT]; /* as switched by -W */
+	uint32_t *rewritten;          /* nodes, by the flag of the rewrite; NULL: nobody asks */
 	bool werror;
 	bool gave_up; /* there were so many errors that the rest of the text was not checked */
 	struct diag_index *diag_index;

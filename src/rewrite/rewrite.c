@@ -85,15 +85,40 @@ static bool replace(struct ctx *cx, struct node *n, struct value *v)
 	return true;
 }
 
+/* n as it is now, to be compared with what a rewrite makes of it */
+static struct node remembered(struct ctx *cx, const struct node *n)
+{
+	struct node was = *n;
+
+	was.in = new_array(cx->scratch, struct value *, n->nin + 1u);
+	memcpy(was.in, n->in, n->nin * sizeof(*n->in));
+	return was;
+}
+
+static bool is_as_it_was(const struct node *n, const struct node *was)
+{
+	return n->onnx == was->onnx && n->attrs == was->attrs && n->nin == was->nin &&
+	       !memcmp(n->in, was->in, n->nin * sizeof(*n->in));
+}
+
+/* true: n is gone. What a rewrite does is counted only if --print-after is to tell it. */
+static bool apply(struct ctx *cx, const struct rewrite *r, struct node *n)
+{
+	struct node was = cx->rewritten ? remembered(cx, n) : *n;
+	struct value *v = r->apply(cx, n);
+	bool gone = v && replace(cx, n, v);
+
+	if (cx->rewritten && (gone || !is_as_it_was(n, &was)))
+		cx->rewritten[r->flag]++;
+	return gone;
+}
+
 static void rewrite_node(struct ctx *cx, struct node *n)
 {
-	for (size_t i = 0; i < countof(rewrites) && !n->dead; i++) {
-		if (!flag_is_on(cx, rewrites[i].flag) || !is_onnx(n, rewrites[i].op))
-			continue;
-		struct value *v = rewrites[i].apply(cx, n);
-		if (v && replace(cx, n, v))
+	for (size_t i = 0; i < countof(rewrites) && !n->dead; i++)
+		if (flag_is_on(cx, rewrites[i].flag) && is_onnx(n, rewrites[i].op) &&
+		    apply(cx, &rewrites[i], n))
 			return;
-	}
 }
 
 static void rewrite_block(struct ctx *cx, struct block *b)
@@ -195,5 +220,6 @@ void drop_unread(struct ctx *cx, struct graph *g)
 
 void rewrite_nodes(struct ctx *cx, struct graph *g)
 {
+	cx->rewritten = cx->trace ? new_array(cx->arena, uint32_t, FLAG_COUNT) : NULL;
 	rewrite_block(cx, g->block);
 }
