@@ -192,7 +192,7 @@ static bool take_piece(struct build *b, struct value **x, struct index *ix)
 	if (is_onnx(n, ONNX_Transpose))
 		return before_transpose(b, x, ix);
 	for (uint32_t i = 0; (concat || pad) && i < (*x)->type.rank; i++) {
-		if (concat && int_of_attr(n, "axis", 0) != i)
+		if (concat && onnx_axis(n, 0) != i)
 			continue;
 		if (concat && ix[i].kind == IX_ARRAY && !ix[i].v[0]->type.rank &&
 		    const_int_at(b, ix[i].v[0], 0, &at)) {
