@@ -122,7 +122,7 @@ const struct value *nan_source(const struct value *v)
 
 #define SCAN_LIMIT 65536 /* elements of a constant that are looked at */
 
-static bool has_nan(const struct tensor *t)
+static bool may_hold_nan(const struct tensor *t)
 {
 	uint64_t n = stored_elements(t);
 
@@ -163,7 +163,7 @@ bool never_nan(const struct value *v)
 		v = todo[--n];
 		if (!is_float((enum dtype)v->type.dtype))
 			continue;
-		if (v->data && has_nan(v->data))
+		if (v->data && may_hold_nan(v->data))
 			return false;
 		if (v->data)
 			continue;

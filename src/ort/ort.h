@@ -33,6 +33,8 @@ bool prevent_fusion(struct ctx *cx, struct graph *g);
 void part_casts(struct ctx *cx, struct graph *g);
 /* stretch.c: operands that are broadcast along short axes get the shape of the result before */
 void stretch_operands(struct ctx *cx, struct graph *g);
+/* The length of v's axis number i from behind; 1 where v has none, 0: not known, or 0 */
+int64_t length_behind(struct ctx *cx, const struct value *v, uint32_t i);
 /* the elements of v, where a length that is not known counts as 64 */
 int64_t assumed_size(struct ctx *cx, const struct value *v);
 /* layout_loops.c: loops over many short arrays have their axis 0 last */

@@ -30,8 +30,7 @@ struct group {
 	int64_t length;    /* elements of all axes; 0: not known */
 };
 
-/* The length of v's axis number i from behind; 1 where v has none, 0: not known */
-static int64_t behind(struct ctx *cx, const struct value *v, uint32_t i)
+int64_t length_behind(struct ctx *cx, const struct value *v, uint32_t i)
 {
 	int64_t k;
 
@@ -48,12 +47,12 @@ static bool find_group(struct ctx *cx, const struct node *n, uint32_t from, stru
 
 	*g = (struct group){.length = 1};
 	for (uint32_t i = from; i < out->type.rank; i++) {
-		int64_t k = behind(cx, out, i);
+		int64_t k = length_behind(cx, out, i);
 		unsigned int ones = 0;
 		if (k == 1)
 			continue;
 		for (uint32_t j = 0; j < n->nin; j++)
-			if (!is_single(cx, &n->in[j]->type) && behind(cx, n->in[j], i) == 1)
+			if (!is_single(cx, &n->in[j]->type) && length_behind(cx, n->in[j], i) == 1)
 				ones |= 1u << j;
 		if (found && ones != g->ones)
 			break;
@@ -71,7 +70,7 @@ static void trim_to_known(struct ctx *cx, const struct node *n, struct group *g)
 {
 	g->length = 1;
 	for (uint32_t i = g->first; i < g->end; i++) {
-		int64_t k = behind(cx, n->out[0], i);
+		int64_t k = length_behind(cx, n->out[0], i);
 		if (!k)
 			g->end = i;
 		else
@@ -84,7 +83,7 @@ int64_t assumed_size(struct ctx *cx, const struct value *v)
 	int64_t n = 1;
 
 	for (uint32_t i = 0; i < v->type.rank && n < INT32_MAX; i++) {
-		int64_t k = behind(cx, v, i);
+		int64_t k = length_behind(cx, v, i);
 		n *= k ? k : OPEN_LENGTH;
 	}
 	return n;
@@ -102,7 +101,7 @@ static bool has_lengths_of(struct ctx *cx, const struct value *v, const struct v
 			   const struct group *g)
 {
 	for (uint32_t i = g->first; i < g->end; i++)
-		if (behind(cx, v, i) != behind(cx, as, i))
+		if (length_behind(cx, v, i) != length_behind(cx, as, i))
 			return false;
 	return true;
 }
@@ -138,7 +137,7 @@ static struct value *stretched(struct stretch *s, struct build *b, const struct 
 	for (uint32_t i = 0; i < rank; i++)
 		lengths[i] = 1;
 	for (uint32_t i = g->first; i < g->end; i++)
-		lengths[rank - 1u - i] = behind(cx, n->out[0], i);
+		lengths[rank - 1u - i] = length_behind(cx, n->out[0], i);
 	return at->to = emit_(b, op, v, const_ints(b, lengths, rank));
 }
 
@@ -195,7 +194,8 @@ static bool lengthen(struct stretch *s, struct build *b, struct node *n)
 		return false;
 	bool innermost = g.ones != 0;
 	unsigned int ones = next.ones;
-	bool open = !innermost && next.first < next.end && !behind(cx, n->out[0], next.first);
+	bool open =
+		!innermost && next.first < next.end && !length_behind(cx, n->out[0], next.first);
 	if (open)
 		return stretch_to_whole(s, b, n, ones);
 	trim_to_known(cx, n, &next);
@@ -203,7 +203,8 @@ static bool lengthen(struct stretch *s, struct build *b, struct node *n)
 		return false; /* an outer product: two Concats take as long as the runs */
 	if (!innermost)
 		g = next;
-	bool copies = g.length <= SIZE_CONCAT_COPIES && g.length == behind(cx, n->out[0], g.first);
+	bool copies =
+		g.length <= SIZE_CONCAT_COPIES && g.length == length_behind(cx, n->out[0], g.first);
 	if (g.first == g.end || (!copies && (innermost || g.length < SIZE_EXPAND_COPIES)))
 		return false;
 	for (uint32_t j = 0; j < n->nin; j++) {

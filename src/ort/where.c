@@ -10,16 +10,6 @@
 #include "lower/build.h"
 #include "ort/ort.h"
 
-/* The length of v's axis number i from behind; 1 where it has none. -1: not known */
-static int64_t behind(struct ctx *cx, const struct value *v, uint32_t i)
-{
-	int64_t k;
-
-	if (i >= v->type.rank)
-		return 1;
-	return dim_is_const(cx, v->type.dims[v->type.rank - 1u - i], &k) ? k : -1;
-}
-
 /* Does c say that x is not 0 where it is taken, as in x > 0 ? x : 0.1 * x? */
 static bool is_nonzero_where(const struct value *c, bool holds, const struct value *x)
 {
@@ -63,7 +53,8 @@ static bool loses_sign(struct ctx *cx, const struct value *c, bool holds, const 
 	uint32_t nsecond = c->type.rank > y->type.rank ? c->type.rank : y->type.rank;
 	uint32_t shared = nfirst < nsecond ? nfirst : nsecond;
 	for (uint32_t i = 0; i < (shared ? shared : 1); i++) {
-		int64_t nc = behind(cx, c, i), nx = behind(cx, x, i), ny = behind(cx, y, i);
+		int64_t nc = length_behind(cx, c, i), nx = length_behind(cx, x, i),
+			ny = length_behind(cx, y, i);
 		bool second = nc == 1 && ny == 1 && nx != 1;
 		if (nc == 1 && nx == 1 && ny == 1)
 			continue;

@@ -106,7 +106,7 @@ static struct value *replacement_of(struct ctx *cx, struct value *v)
 	return v;
 }
 
-static bool compares(const struct node *n)
+static bool is_typed_comparison(const struct node *n)
 {
 	static const enum op_id ops[] = {OP_Eq, OP_Neq, OP_Lt, OP_Le, OP_Gt, OP_Ge};
 
@@ -658,7 +658,7 @@ static bool rewrite_node(struct choices *c, struct node *n, bool first)
 		return is_call(n, OP_Sigmoid) && share_exponential(c, n);
 	if (is_call(n, OP_Switch))
 		return choose_sign(c, n) || choose_once(c, n);
-	if (compares(n))
+	if (is_typed_comparison(n))
 		return fold_comparison(c, n) || compare_argument(c, n);
 	if (is_call(n, OP_Add) || is_call(n, OP_Sub) || is_call(n, OP_Mul))
 		return drop_stretch(c, n);

@@ -66,7 +66,7 @@ static bool known_from(struct build *b, const struct known *k, int64_t least)
 }
 
 /* Are there operators that give no integers below 0, and is v made by one? */
-static bool counts(struct build *b, const struct node *n)
+static bool gives_no_negatives(struct build *b, const struct node *n)
 {
 	int64_t from, step;
 
@@ -109,7 +109,7 @@ static bool never_negative(struct build *b, struct value *typed)
 		if (v->data)
 			return is_constant(v) && smallest(v->data) >= 0;
 		if (dtypes[v->type.dtype].kind != KIND_INT || known_from(b, v->known, 0) ||
-		    (v->def && counts(b, v->def)))
+		    (v->def && gives_no_negatives(b, v->def)))
 			return true;
 	}
 	return false;

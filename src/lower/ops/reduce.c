@@ -225,7 +225,7 @@ static bool may_ignore_nan(struct build *b, const struct value *x)
 }
 
 /* *nan is a sum of absolute values, which is NaN if and only if an element is NaN. */
-static struct value *has_nan(struct build *b, struct reduction *r, struct value **nan)
+static struct value *any_nan(struct build *b, struct reduction *r, struct value **nan)
 {
 	*nan = reduce(b, ONNX_ReduceL1, r->x, r->axes, r->naxes, false);
 	return emit_(b, ONNX_IsNaN, *nan);
@@ -253,7 +253,7 @@ static struct value *argmax_with_nan(struct build *b, struct value *x, int axis)
 				    const_of(b, (enum dtype)x->type.dtype, INFINITY), x),
 			      axis);
 	struct value *first = argmax(b, cast(b, is_nan, DT_INT32), axis);
-	struct value *any = has_nan(b, &row, &nan);
+	struct value *any = any_nan(b, &row, &nan);
 	return emit_(b, ONNX_Where, any, first, argmax(b, x, axis));
 }
 
@@ -292,7 +292,7 @@ static struct value *extreme_float(struct build *b, struct reduction *r, bool ma
 	bool guard = may_ignore_nan(b, r->x) && !extremes_are_numpys(b->target);
 
 	if (guard)
-		any = has_nan(b, r, &nan);
+		any = any_nan(b, r, &nan);
 	if (nonempty) /* ArgMax fails where there is no element, ReduceMax does not */
 		top = gather_at_argmax(b, r, max ? ONNX_ArgMax : ONNX_ArgMin);
 	else
