@@ -562,7 +562,7 @@ static bool choose_sum(struct choices *c, struct node *n)
 		least &= dim_ge(cx, n->in[0]->type.dims[axes[a]], 1);
 	for (i = 1; i < 3; i++)
 		if (uniform_number(constant_data(choice->in[i]), &k) && is_own_sum(k, least) &&
-		    same_shape(cx, choice->in[3 - i], n->in[0]))
+		    same_type(cx, &choice->in[3 - i]->type, &n->in[0]->type))
 			break;
 	struct value *condition =
 		i < 3 && naxes > 0 ? condition_of_sum(c, n, choice->in[0], axes, naxes) : NULL;
