@@ -132,11 +132,17 @@ static bool reads_rows(const struct node *n, const bool *row)
 	return false;
 }
 
+/* May n be another node, of all steps? */
+static bool may_change(const struct node *n)
+{
+	return n->nout == 1 && !n->as_written && onnx_is_pure(n->onnx) && !onnx_has_blocks(n->onnx);
+}
+
 bool can_batch_elements(const struct node *n, const bool *row)
 {
 	enum onnx_lengths lengths = onnx_lengths(n->onnx);
 
-	if (!onnx_facts[operator_of(n)].each || n->nout != 1 || n->nin > MAX_INPUTS ||
+	if (!may_change(n) || !onnx_facts[operator_of(n)].each || n->nin > MAX_INPUTS ||
 	    n->out[0]->type.rank + 1u > MAX_RANK || lengths == ONNX_OTHER_LENGTHS ||
 	    !reads_rows(n, row))
 		return false;
@@ -241,7 +247,8 @@ bool can_batch(struct ctx *cx, const struct node *n, const bool *row)
 
 	if (onnx_facts[operator_of(n)].each)
 		return can_batch_elements(n, row);
-	if (from->rank + 1u > MAX_RANK || to->rank + 1u > MAX_RANK || !reads_rows(n, row))
+	if (!may_change(n) || from->rank + 1u > MAX_RANK || to->rank + 1u > MAX_RANK ||
+	    !reads_rows(n, row))
 		return false;
 	switch (operator_of(n)) {
 	case ONNX_ReduceSum:
@@ -324,8 +331,7 @@ static struct value *batched(struct batch *at, const struct node *n)
 
 struct value *batch_node(struct batch *at, const struct node *n)
 {
-	if (n->nout != 1 || n->as_written || !onnx_is_pure(n->onnx) || onnx_has_blocks(n->onnx) ||
-	    n->onnx->domain[0] || (!at->any_size && !keeps_size(at, n)))
+	if (!may_change(n) || (!at->any_size && !keeps_size(at, n)))
 		return NULL;
 	return typed(at, batched(at, n), &n->out[0]->type);
 }
