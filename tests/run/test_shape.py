@@ -482,3 +482,24 @@ def test_reshape_to_no_axes_by_an_input():
     assert ptg.run(text, np.full((1, 1), 3.0), np.zeros(0, np.int64)) == 3.0
     with pytest.raises(Exception, match="ONNXRuntimeError"):
         ptg.run(text, np.zeros((2, 1)), np.zeros(0, np.int64))
+
+
+FAR = [-(2**63), -(2**62), -1, 0, 1, 2**62, 2**63 - 1]
+
+
+@pytest.mark.parametrize("math", ["exact", "standard"])
+@pytest.mark.parametrize("step", [1, -1, 2**61, -(2**61), 2**62, -(2**63), 2**63 - 1])
+def test_ranges_whose_ends_are_far_from_each_other(step, math):
+    """Their distance may be no int64: then the run fails."""
+    model = "ptg 1\ngraph g(a: int64[], b: int64[], c: int64[]) -> (y, n) {\n  y = ARange{dtype=int64}(a, b, c)\n"
+    model += "  n = loop (i in a:b:c, s: int64[] = 0) -> (s) {\n    next s = s + 1\n  }\n}\n"
+    for a, b in itertools.product(FAR, FAR):
+        want = range(a, b, step)
+        if (b - a) // step > 1000:
+            continue
+        try:
+            y, n = ptg.run(model, np.array(a), np.array(b), np.array(step), math=math)
+        except Exception as e:
+            assert abs(b - a) >= 2**63 and ("an ARange is too long" in str(e) or "Range node" in str(e))
+            continue
+        assert y.tolist() == list(want) and n == len(want)

@@ -576,6 +576,13 @@ static struct value *for_each_item(struct build *b, struct value *v, struct type
 	return t.rank == 2 ? expand(b, v, t.dims, 1) : v;
 }
 
+/* Is distance what stop - start is? It wraps around where that is 2^63 or more. */
+static struct value *is_distance(struct build *b, struct value *distance, struct value **v)
+{
+	return emit_(b, ONNX_Equal, emit_(b, ONNX_Less, v[1], v[0]),
+		     emit_(b, ONNX_Less, distance, const_int(b, 0)));
+}
+
 /* ceil((stop - start) / step) items from start on, for each of a batch */
 static struct value *aranges_of_ints(struct build *b, struct value **v)
 {
@@ -587,13 +594,14 @@ static struct value *aranges_of_ints(struct build *b, struct value **v)
 
 	rest = emit_(b, ONNX_Not, emit_(b, ONNX_Equal, rest, zero));
 	count = emit_(b, ONNX_Add, count, cast(b, rest, DT_INT64));
+	ok = emit_(b, ONNX_And, ok, is_distance(b, distance, v));
 	struct value *i = item_numbers(b, count, ok);
 	i = emit_(b, ONNX_Mul, i, as_column_of_items(b, v[2]));
 	return emit_(b, ONNX_Add, i, as_column_of_items(b, v[0]));
 }
 
-/* Integers, which float64 holds for any number of them that memory does. The runtime's Range counts
- * items by start and stop as float64. */
+/* The runtime's Range counts items by start and stop as float64, which does not hold each int64: it
+ * gets what is behind the start. */
 static struct value *arange_int(struct build *b, struct node *n, enum dtype t)
 {
 	struct value *v[3], *r;
@@ -607,7 +615,8 @@ static struct value *arange_int(struct build *b, struct node *n, enum dtype t)
 		r = emit_(b, ONNX_Range, v[0], v[1], v[2]);
 	} else {
 		struct value *distance = emit_(b, ONNX_Sub, v[1], v[0]);
-		r = emit_(b, ONNX_Range, const_int(b, 0), distance, v[2]);
+		struct value *range = emit_(b, ONNX_Range, const_int(b, 0), distance, v[2]);
+		r = check(b, range, is_distance(b, distance, v), "an ARange is too long");
 		r = emit_(b, ONNX_Add, r, v[0]);
 	}
 	r = with_dims(r, n->out[0]->type.dims);
