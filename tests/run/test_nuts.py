@@ -197,6 +197,22 @@ graph sample(start: FLOAT[7], words: uint64[chains, 6]) -> (x) {
 """
 
 
+SCALES = [1, 0.1, 0.001]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_scales_that_are_far_from_each_other(dtype):
+    """A variance far below 0.001, which Stan's rule adds to each, is learned, too, and steps stay long."""
+    text = TEXT.replace("x - F([10, 0, -3])", "x / F([1, 0.1, 0.001])").replace("[4, 1, 0], [1, 0.5, 0], [0, 0, 0.01]",
+                                                                           "[1, 0, 0], [0, 1, 0], [0, 0, 1]")
+    text = text.replace("gradient = -(at @ p)", "gradient = -at / F([1, 0.1, 0.001])").replace("Sum{axis=1}(gradient * at)", "Sum{axis=1}(-at * at)")
+    model = ptg.compile(text.replace("FLOAT", dtype).replace("OPTIONS", "draws=1000, tune=1000"), math="standard")
+    x, _, _, depth, diverging, steps, _, step, mass, _ = ptg.run(model, np.zeros(3, dtype), words(1, 4))
+    np.testing.assert_allclose(mass, np.broadcast_to(np.square(SCALES), (4, 3)), rtol=0.35)
+    np.testing.assert_allclose(x.std(axis=(0, 1)), SCALES, rtol=0.1)
+    assert step.min() > 0.5 and steps.mean() < 8 and not diverging.any()
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_chains_do_not_depend_on_each_other(dtype):
     """Equal to the bit; some chains have all draws before the others, and leave"""
