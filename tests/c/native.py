@@ -113,7 +113,8 @@ class Native:
         return type("Struct", (C.Structure,), {"_fields_": items})
 
     def shapes(self, arrays):
-        """The sizes of the inputs by name, from arrays: those that stand alone first, then one in each sum or product."""
+        """The sizes of the inputs by name, from arrays: those that stand alone first, then one in each sum or product.
+        Failed, if there are none"""
         found, left = {}, []
         for name, _, _, _, dtype, dims in self.inputs:
             for i, d in enumerate(dims if dtype else ()):
@@ -127,6 +128,11 @@ class Native:
             if len(new) == 1:
                 name, known = new.pop(), {k: v for k, v in found.items() if isinstance(k, str)}
                 found[name] = next((v for v in range(length + 9) if eval(d, {name: v} | known) == length), 0)
+        known = {k: v for k, v in found.items() if isinstance(k, str)}
+        for d, length in left:  # run() would read what is not there
+            names = set(re.findall(r"[^\W\d]\w*", d)) - {"max", "min"}
+            if names and names <= known.keys() and eval(d, known.copy()) != length:
+                raise Failed(f"no sizes give arrays of these lengths: {d} is not {length}")
         return {self.sizes[k]: v for k, v in found.items() if k in self.sizes}
 
     def structs(self, arrays, lengths):
