@@ -29,6 +29,16 @@ static inline size_t ptgc_more_room(size_t top)
 	return top < large ? 8 * top : 2 * top;
 }
 
+/* Room for n elements behind *top, which moves behind them; false if `bytes` are too few */
+static inline bool ptgc_take_room(size_t *top, int64_t n, size_t size, size_t bytes, size_t *need)
+{
+	*top = ptgc_room(*top, n, size);
+	if (*top <= bytes)
+		return true;
+	*need = ptgc_more_room(*top);
+	return false;
+}
+
 static inline int64_t ptgc_times(int64_t a, int64_t b)
 {
 	if (a <= 0 || b <= 0)

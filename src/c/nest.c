@@ -173,11 +173,8 @@ static uint32_t declare_room(struct printer *p, const char *declared, const char
 	}
 	p->dynamic = true;
 	line(p, "%s = (%s *)(w + top);", declared, memory);
-	line(p, "top = ptgc_room(top, %s, %u);", count, size);
-	line(p, "if (top > bytes) {");
-	line(p, "\t*need = ptgc_more_room(top);");
+	line(p, "if (!ptgc_take_room(&top, %s, %u, bytes, need))", count, size);
 	line(p, "\treturn PTGC_MORE;");
-	line(p, "}");
 	return 0;
 }
 
