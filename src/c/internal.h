@@ -179,6 +179,7 @@ const char *textf(struct printer *p, const char *fmt, ...) PRINTF(2, 3);
 /* The next line has the line of the text that n is of before it, as a comment. */
 void show_line(struct printer *p, const struct node *n);
 void line(struct printer *p, const char *fmt, ...) PRINTF(2, 3);
+size_t word_length(const char *s); /* of the name or number that begins at s; 0: none does */
 uint32_t count_lines(const char *s);
 const char *in_parens(struct printer *p, const char *s);
 void add_quoted(struct strbuf *to, const char *s);        /* as the inside of a literal */
@@ -310,12 +311,12 @@ void next_growth(struct printer *p, struct growth *g); /* and takes its place */
 void forget_lengths_of_steps(struct printer *p, const struct growth *g);
 void give_stacks(struct printer *p, struct growth *g);
 
-/* work.c */
+/* work.c; sizes: the names of those of inputs */
 /* Of the lines from s to before end: characters of code, each as often as it is run */
-double work_of(const char *s, const char *end);
+double work_of(struct printer *p, const struct words *sizes, const char *s, const char *end);
 /* How many rounds the loop has that a line without its tabs begins, `for (...; i < 40; i += 8)`: 5.
  * 1: the line begins none */
-double rounds_of(const char *s);
+double rounds_of(struct printer *p, const struct words *sizes, const char *s);
 
 /* outline.c */
 /* The body, without marks of pieces; a long one calls functions. Those that do the most are added

@@ -34,6 +34,7 @@ struct open_loop {
 struct outline {
 	struct printer *p;
 	struct variables known;
+	struct words sizes;        /* of inputs */
 	struct words keys;         /* texts of pieces in which names are numbers */
 	vec(struct function) made; /* by number of a key */
 	vec(struct open_loop) around;
@@ -68,15 +69,6 @@ static bool is_one_of(const char *const *words, size_t count, const char *s, siz
 static bool is_type(const char *s, size_t len)
 {
 	return is_one_of(types, countof(types), s, len);
-}
-
-static size_t word_length(const char *s)
-{
-	size_t n = 0;
-
-	while (is_word(s[n]))
-		n++;
-	return n;
 }
 
 static const char *line_end(const char *s)
@@ -146,8 +138,11 @@ static void know_inputs(struct outline *o, const struct interface *f)
 		const char *name = held(p, v)->name;
 		know(o, name, strlen(name), textf(p, "const %s *", memory_type(v->data->dtype)));
 	}
-	for (uint32_t i = 0; i < f->sizes.len; i++)
-		know(o, f->sizes.at[i].name, strlen(f->sizes.at[i].name), "int64_t ");
+	for (uint32_t i = 0; i < f->sizes.len; i++) {
+		const char *name = f->sizes.at[i].name;
+		know(o, name, strlen(name), "int64_t ");
+		add_word(p, &o->sizes, name, strlen(name));
+	}
 	for (uint32_t i = 0; i < f->in.len; i++) {
 		const struct type *t = &f->in.at[i].v->type;
 		know(o, f->in.at[i].name, strlen(f->in.at[i].name),
@@ -322,7 +317,7 @@ static bool put_call(struct outline *o, struct piece *c, struct strbuf *to)
 		make_function(o, c, tabs);
 	}
 	struct function *f = &o->made.at[word_number(p, &o->keys, key, strlen(key))];
-	f->work += rounds_around(o) * work_of(c->s, c->end);
+	f->work += rounds_around(o) * work_of(p, &o->sizes, c->s, c->end);
 	sb_add(to, c->s, tabs);
 	if (c->result)
 		sb_printf(to, "%s = ", c->result);
@@ -368,7 +363,7 @@ static void follow_loop(struct outline *o, const char *s)
 		o->around.len--;
 	if (opens && !strncmp(s, "for (", 5))
 		*vec_push(o->p->cx->arena, &o->around) =
-			(struct open_loop){.tabs = tabs, .rounds = rounds_of(s)};
+			(struct open_loop){.tabs = tabs, .rounds = rounds_of(o->p, &o->sizes, s)};
 }
 
 static int by_work(const void *a, const void *b)

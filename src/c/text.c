@@ -63,6 +63,15 @@ void line(struct printer *p, const char *fmt, ...)
 	sb_str(&p->out, "\n");
 }
 
+size_t word_length(const char *s)
+{
+	size_t n = 0;
+
+	while (is_word(s[n]))
+		n++;
+	return n;
+}
+
 uint32_t count_lines(const char *s)
 {
 	uint32_t n = 0;

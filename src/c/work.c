@@ -7,23 +7,42 @@
 
 #include "c/internal.h"
 
-#define ASSUMED  16.0 /* rounds of a loop whose length is no constant */
-#define DEEPEST  64   /* tabs */
-#define DIVISION 20   /* characters that take as long */
-#define CALL     20
+/* Rounds of a loop whose length is no constant: data are more than what is computed from them */
+#define SIZE_OF_INPUT 256.0
+#define OTHER_SIZE    16.0
+#define DEEPEST       64 /* tabs */
+#define DIVISION      20 /* characters that take as long */
+#define CALL          20
 
-double rounds_of(const char *s)
+/* Where the line at s has that text; NULL: nowhere */
+static const char *find_in_line(const char *s, const char *text)
 {
-	const char *end = s + strcspn(s, "\n");
+	size_t n = strlen(text), length = strcspn(s, "\n");
 
+	for (size_t i = 0; i + n <= length; i++)
+		if (!memcmp(s + i, text, n))
+			return s + i;
+	return NULL;
+}
+
+static double assumed(struct printer *p, const struct words *sizes, const char *s)
+{
+	s += strspn(s, "(");
+	return has_word(p, sizes, s, word_length(s)) ? SIZE_OF_INPUT : OTHER_SIZE;
+}
+
+double rounds_of(struct printer *p, const struct words *sizes, const char *s)
+{
 	if (strncmp(s, "for (", 5))
 		return 1;
-	const char *most = strstr(s, " < "), *step = strstr(s, " += ");
+	const char *most = find_in_line(s, " < "), *step = find_in_line(s, " += ");
 	char *rest;
-	long long n = most && most < end ? strtoll(most + 3, &rest, 10) : 0;
+	if (!most)
+		return OTHER_SIZE;
+	long long n = strtoll(most + 3, &rest, 10);
 	if (n <= 0 || *rest != ';')
-		return ASSUMED;
-	long long by = step && step < end ? strtoll(step + 4, NULL, 10) : 1;
+		return assumed(p, sizes, most + 3);
+	long long by = step ? strtoll(step + 4, NULL, 10) : 1;
 	return (double)n / (double)(by > 0 ? by : 1);
 }
 
@@ -44,7 +63,7 @@ static size_t length_of(const char *s)
 	return n;
 }
 
-double work_of(const char *s, const char *end)
+double work_of(struct printer *p, const struct words *sizes, const char *s, const char *end)
 {
 	double times[DEEPEST] = {1}; /* of a line with so many tabs */
 	size_t least = strspn(s, "\t");
@@ -56,10 +75,9 @@ double work_of(const char *s, const char *end)
 		s += tabs;
 		if (deep + 1 >= DEEPEST)
 			break;
-		times[deep + 1] = times[deep] * rounds_of(s);
+		times[deep + 1] = times[deep] * rounds_of(p, sizes, s);
 		sum += times[deep] * (double)length_of(s);
-		const char *index = strstr(s, "ptgc_index(");
-		checks |= index && index < s + strcspn(s, "\n");
+		checks |= find_in_line(s, "ptgc_index(") != NULL;
 	}
 	return checks ? sum / 4 : sum; /* what checks indices is no loop for vectors */
 }
