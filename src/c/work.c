@@ -27,7 +27,6 @@ static const char *find_in_line(const char *s, const char *text)
 
 static double assumed(struct printer *p, const struct words *sizes, const char *s)
 {
-	s += strspn(s, "(");
 	return has_word(p, sizes, s, word_length(s)) ? SIZE_OF_INPUT : OTHER_SIZE;
 }
 

@@ -520,57 +520,102 @@ static bool drop_stretch(struct choices *c, struct node *n)
 
 /* ---- sums ---- */
 
-/* Is the sum of some k, at least so many, k itself? */
-static bool is_own_sum(double k, int64_t least)
+struct sum {
+	struct node *node;
+	int axes[MAX_RANK], naxes;
+	int open_axis; /* which may have length 0; -1: none */
+};
+
+static struct value *make_with(struct choices *c, enum op_id id, struct cv props, struct value *x,
+			       struct span span)
 {
-	return isinf(k) || isnan(k) ? least > 0 : k == 0 && !signbit(k);
+	struct cv *own = memcpy(new (c->cx->arena, struct cv), &props, sizeof(props));
+
+	return graph_node(c->cx, &c->out, &op_table[id], own, &x, 1, span)->out[0];
+}
+
+/* Reads the axes of n. false: several may have length 0. */
+static bool read_sum(struct ctx *cx, struct node *n, struct sum *sum)
+{
+	const struct type *t = &n->in[0]->type;
+	int count = 0;
+
+	sum->node = n;
+	sum->naxes = prop_axes(cx, n, "axes", t->rank, sum->axes, true);
+	sum->open_axis = -1;
+	for (int i = 0; i < sum->naxes; i++) {
+		if (dim_ge(cx, t->dims[sum->axes[i]], 1))
+			continue;
+		sum->open_axis = sum->axes[i];
+		count++;
+	}
+	return sum->naxes > 0 && count < 2;
+}
+
+/* Is the sum of one k or more k itself? (A node more says what the sum of none is: too much for
+ * ONNX Runtime.) */
+static bool is_own_sum(struct ctx *cx, const struct sum *sum, double k)
+{
+	if (isinf(k) || isnan(k))
+		return sum->open_axis < 0 || cx->opt.target == PTGC_C;
+	return k == 0 && !signbit(k);
+}
+
+/* The sum of as many k as there are */
+static struct value *sum_of_k(struct choices *c, const struct sum *sum, double k)
+{
+	const struct node *n = sum->node;
+	enum dtype t = (enum dtype)n->out[0]->type.dtype;
+	struct value *r = graph_number(c->cx, t, k, n->span);
+	struct cv axis = {.kind = CV_INT, .u.i = (uint64_t)sum->open_axis};
+
+	if (k == 0 || sum->open_axis < 0)
+		return r;
+	struct value *length = make_with(c, OP_Shape_i, axis, n->in[0], n->span);
+	struct value *zero = graph_number(c->cx, DT_INT64, 0, n->span);
+	struct value *in[] = {make(c, OP_Gt, length, zero, n->span), r,
+			      graph_number(c->cx, t, 0, n->span)};
+	return graph_node(c->cx, &c->out, &op_table[OP_Switch], NULL, in, 3, n->span)->out[0];
 }
 
 /* The condition of a choice for the sum over axes along which it says the same; NULL: it does not
  */
-static struct value *condition_of_sum(struct choices *c, struct node *sum, struct value *condition,
-				      const int *axes, int naxes)
+static struct value *condition_of_sum(struct choices *c, const struct sum *sum,
+				      struct value *condition)
 {
 	const struct type *t = &condition->type;
+	struct node *n = sum->node;
 
 	if (!t->rank)
 		return condition;
-	if (t->rank != sum->in[0]->type.rank)
+	if (t->rank != n->in[0]->type.rank)
 		return NULL;
-	for (int i = 0; i < naxes; i++)
-		if (!dim_is(c->cx, t->dims[axes[i]], 1))
+	for (int i = 0; i < sum->naxes; i++)
+		if (!dim_is(c->cx, t->dims[sum->axes[i]], 1))
 			return NULL;
-	struct cv *props = new (c->cx->arena, struct cv);
-	*props = *prop(c->cx, sum, "axes");
-	return graph_node(c->cx, &c->out, &op_table[OP_Squeeze], props, &condition, 1, sum->span)
-		->out[0];
+	return make_with(c, OP_Squeeze, *prop(c->cx, n, "axes"), condition, n->span);
 }
 
 static bool choose_sum(struct choices *c, struct node *n)
 {
 	struct ctx *cx = c->cx;
 	struct node *choice = n->in[0]->def;
-	int axes[MAX_RANK], naxes;
-	int64_t least = 1;
+	struct value *condition = NULL;
+	struct sum sum;
 	uint32_t i;
 	double k;
 
-	if (!is_call(choice, OP_Switch) || prop_bool(cx, n, "keepdims"))
+	if (!is_call(choice, OP_Switch) || prop_bool(cx, n, "keepdims") || !read_sum(cx, n, &sum))
 		return false;
-	naxes = prop_axes(cx, n, "axes", n->in[0]->type.rank, axes, true);
-	for (int a = 0; a < naxes; a++)
-		least &= dim_ge(cx, n->in[0]->type.dims[axes[a]], 1);
 	for (i = 1; i < 3; i++)
-		if (uniform_number(constant_data(choice->in[i]), &k) && is_own_sum(k, least) &&
+		if (uniform_number(constant_data(choice->in[i]), &k) && is_own_sum(cx, &sum, k) &&
 		    same_type(cx, &choice->in[3 - i]->type, &n->in[0]->type))
 			break;
-	struct value *condition =
-		i < 3 && naxes > 0 ? condition_of_sum(c, n, choice->in[0], axes, naxes) : NULL;
-	if (!condition)
+	if (i == 3 || (condition = condition_of_sum(c, &sum, choice->in[0])) == NULL)
 		return false;
 	struct value **in = new_array(cx->arena, struct value *, 3);
 	in[0] = condition;
-	in[i] = graph_number(cx, (enum dtype)n->out[0]->type.dtype, k, n->span);
+	in[i] = sum_of_k(c, &sum, k);
 	in[3 - i] =
 		graph_node(cx, &c->out, n->op, n->props, &choice->in[3 - i], 1, n->span)->out[0];
 	n->op = &op_table[OP_Switch];
@@ -633,7 +678,7 @@ static bool share_exponential(struct choices *c, struct node *n)
 {
 	struct value *x, *one;
 	int sign = signed_value(c->cx, n->in[0], &x);
-	struct cv dtype = {.kind = CV_DTYPE, .u.dtype = DT_FLOAT64}, *props;
+	struct cv dtype = {.kind = CV_DTYPE, .u.dtype = DT_FLOAT64};
 
 	if (x->type.dtype != DT_FLOAT64 || x->id >= c->nneeded || !c->has_softplus[x->id] ||
 	    n->out[0]->id >= c->nneeded || !c->needed[n->out[0]->id] || !has_many(c->cx, x))
@@ -642,8 +687,7 @@ static bool share_exponential(struct choices *c, struct node *n)
 	e = make(c, OP_Exp, make(c, OP_Neg, e, NULL, n->span), NULL, n->span);
 	one = make(c, sign > 0 ? OP_Ge : OP_Le, x, graph_number(c->cx, DT_FLOAT64, 0, n->span),
 		   n->span);
-	props = memcpy(new (c->cx->arena, struct cv), &dtype, sizeof(dtype));
-	one = graph_node(c->cx, &c->out, &op_table[OP_Cast], props, &one, 1, n->span)->out[0];
+	one = make_with(c, OP_Cast, dtype, one, n->span);
 	struct value *sum =
 		make(c, OP_Add, e, graph_number(c->cx, DT_FLOAT64, 1, n->span), n->span);
 	become(c, n, OP_True_div, make(c, OP_Maximum, e, one, n->span), sum);
