@@ -237,6 +237,9 @@ void check_indices(struct ctx *cx);
 /* rules_dtype.c: the op that a CAReduce is, such as Sum for scalar_op=Add, and its properties;
  * NULL: there is none */
 const struct op *careduce_as(struct ctx *cx, const struct node *n, struct cv **props);
+/* rules_linalg.c: reads the ranks of the core inputs of a Blockwise from its signature; false:
+ * reported */
+bool read_core_ranks(struct ctx *cx, struct node *n, uint32_t *ranks);
 /* rules_linalg.c: an inferred node of the core op of a Blockwise, outside of any block. Its inputs
  * have only the core dims: see core_argument(). NULL: reported */
 struct node *blockwise_core(struct ctx *cx, struct node *n);

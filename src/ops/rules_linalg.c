@@ -396,8 +396,7 @@ static const char *remove_blanks(struct ctx *cx, const char *s)
 	return out;
 }
 
-/* Reads the ranks of the core inputs from the signature; false: reported */
-static bool read_core_ranks(struct ctx *cx, struct node *n, uint32_t *ranks)
+bool read_core_ranks(struct ctx *cx, struct node *n, uint32_t *ranks)
 {
 	const struct opref *ref = prop(cx, n, "core_op")->u.op;
 	const char *s = prop_str(cx, n, "signature");

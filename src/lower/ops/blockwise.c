@@ -22,23 +22,13 @@
 
 #include "lower/ops/lowerings.h"
 
-/* ranks[i] = the number of core dims of input i, from the signature. */
-static void read_core_ranks(struct build *b, struct node *n, uint32_t *ranks)
+/* ranks[i] = the number of core dims of input i */
+static void find_core_ranks(struct build *b, struct node *n, uint32_t *ranks)
 {
-	const struct opref *ref = prop(b->cx, n, "core_op")->u.op;
-	const char *s = prop_str(b->cx, n, "signature");
-
+	if (!n->blocks && !read_core_ranks(b->cx, n, ranks))
+		bug("a Blockwise was typed whose signature says nothing");
 	for (uint32_t i = 0; n->blocks && i < n->nin; i++)
 		ranks[i] = n->blocks[0]->params.at[i]->type.rank;
-	if (!s)
-		s = ref->op->core;
-	for (uint32_t i = 0; !n->blocks && i < n->nin; i++) {
-		ranks[i] = 0;
-		while (*s && *s != '(')
-			s++;
-		for (s += *s == '('; *s && *s != ')'; s++)
-			ranks[i] += !strchr(", ", *s) && strchr("(, ", s[-1]);
-	}
 }
 
 struct batch {
@@ -331,7 +321,7 @@ bool lower_blockwise(struct build *b, struct node *n)
 	t.ranks = new_array(b->cx->arena, uint32_t, n->nin);
 	t.x = new_array(b->cx->arena, struct value *, n->nin);
 	t.each = new_array(b->cx->arena, bool, n->nin);
-	read_core_ranks(b, n, t.ranks);
+	find_core_ranks(b, n, t.ranks);
 	for (uint32_t i = 0; i < n->nin; i++)
 		if (n->in[i]->type.rank - t.ranks[i] >= t.rank)
 			t.rank = n->in[i]->type.rank - t.ranks[i];
