@@ -268,6 +268,8 @@ static void next_states(struct printer *p, const struct growth *g)
 		uint32_t loops = open_loops(p, all, 1, ix);
 		line(p, "%s[%s] = %s[%s];", h->name, ix[0], now[i], ix[0]);
 		close_loops(p, loops);
+		if (h->buffer)
+			p->buffers.at[h->buffer - 1].to = p->statement;
 		for (uint32_t k = 0; k < MAX_RANK; k++)
 			ix[k] = "0";
 	}

@@ -56,8 +56,10 @@ struct held {
 struct buffer {
 	const char *count; /* of elements; known at the start */
 	uint8_t size;
-	uint32_t from, to; /* statements between which it is in use */
-	uint32_t offset;   /* number of its slot */
+	/* Statements between which it is in use. at() and array_at(), which read it, move `to`; who
+	 * writes to it in a later statement than the one that made it must, too. */
+	uint32_t from, to;
+	uint32_t offset; /* number of its slot */
 };
 struct once { /* a formula that the open nest has in a variable */
 	const struct value *v;
