@@ -143,7 +143,8 @@ void pad_put(struct printer *p, const struct node *n)
 		const char *minus = number ? textf(p, "%lld", (long long)-before)
 					   : textf(p, "-%s", in_parens(p, add));
 		own[k] = plus(p, ix[k], minus);
-		if (constant && strcmp(held(p, y)->dims[k], len)) {
+		bool none_added = number && before == 0 && !strcmp(held(p, y)->dims[k], len);
+		if (constant && !none_added) {
 			const char *here = textf(p, "%s >= 0 && %s < %s", in_parens(p, own[k]),
 						 in_parens(p, own[k]), in_parens(p, len));
 			inside = inside ? textf(p, "%s && %s", inside, here) : here;
