@@ -86,15 +86,14 @@ static bool solve(struct printer *p, const struct interface *f, dim d, uint32_t 
 	for (uint32_t i = 0; v.form == DIM_SUM && i < v.nterms; i++)
 		if (i != which)
 			rest = textf(p, "%s - %s", rest,
-				     in_parens(p, times(p, textf(p, "%lld", (long long)v.coef[i]),
+				     in_parens(p, times(p, number_text(p, v.coef[i]),
 							f->sizes.at[size_of(f, v.term[i])].name)));
 	if (v.form == DIM_SUM) {
 		if (v.constant)
-			rest = textf(p, "%s - %s", rest,
-				     in_parens(p, textf(p, "%lld", (long long)v.constant)));
+			rest = textf(p, "%s - %s", rest, in_parens(p, number_text(p, v.constant)));
 		if (v.coef[which] != 1)
 			rest = textf(p, "(%s) / %s", rest,
-				     in_parens(p, textf(p, "%lld", (long long)v.coef[which])));
+				     in_parens(p, number_text(p, v.coef[which])));
 		rest = textf(p, "ptgc_max_i64(%s, 0)", rest); /* else the length does not fit */
 	}
 	sb_printf(to, "\tconst int64_t %s = %s;\n", f->sizes.at[size].name, rest);
@@ -147,7 +146,7 @@ static void print_lengths(struct printer *p, const struct interface *f, struct s
 		for (uint32_t k = 0; k < f->in.at[i].v->type.rank; k++, at++) {
 			dim d = f->in.at[i].v->type.dims[k];
 			int64_t c; /* what an op says of it */
-			const char *s = dim_is_const(p->cx, d, &c) ? textf(p, "%lld", (long long)c)
+			const char *s = dim_is_const(p->cx, d, &c) ? number_text(p, c)
 								   : dim_text(p, d, true, NULL);
 			sb_printf(to, "\tif (ptgc_given[%u] != %s) {\n", at, in_parens(p, s));
 			sb_printf(to, "\t\tptgc_lengths[0] = %s;\n\t\treturn %u;\n\t}\n", s,

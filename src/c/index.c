@@ -22,7 +22,7 @@ static const char *in_range(struct printer *p, const struct node *n, const char 
 	}
 
 	if (number && is_number_text(len, &size) && k >= -size && k < size)
-		return textf(p, "%lld", (long long)(k < 0 ? k + size : k));
+		return number_text(p, k < 0 ? k + size : k);
 	p->flags = true;
 	const char *name = fresh(p, "at");
 	line(p, "const int64_t %s = ptgc_index(%s, %s, %u, &bad);", name, i, len,

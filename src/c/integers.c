@@ -21,7 +21,7 @@ bool known_integers(struct printer *p, const struct value *v)
 const char *element(struct printer *p, const struct value *v, int64_t i)
 {
 	dim d = known_broadcast(p->cx, (struct value *)v, (uint32_t)i);
-	const char *ix[1] = {textf(p, "%lld", (long long)i)}, *s;
+	const char *ix[1] = {number_text(p, i)}, *s;
 	bool there = v->data || held(p, v)->where != UNSEEN;
 
 	if (d != DIM_NONE && ((s = dim_text(p, d, true, NULL)) != NULL ||

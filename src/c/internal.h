@@ -208,7 +208,8 @@ const char *to_store(struct printer *p, enum dtype t, const char *number);
 const char *plus(struct printer *p, const char *a, const char *b);
 const char *times(struct printer *p, const char *a, const char *b);
 const char *product(struct printer *p, const char *const *dims, uint32_t n);
-bool is_number_text(const char *s, int64_t *v);
+const char *number_text(struct printer *p, int64_t v);
+bool is_number_text(const char *s, int64_t *v); /* no: INT64_MIN, which has no digits */
 NORETURN void cannot(struct printer *p, const struct node *n, const char *fmt, ...) PRINTF(3, 4);
 
 /* lengths.c */

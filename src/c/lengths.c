@@ -74,7 +74,7 @@ static const char *form_text(struct printer *p, dim d, enum reading how, bool *s
 						[DIM_MOD] = "ptgc_mod_i64"};
 
 	if (v.form == DIM_CONST)
-		return textf(p, "%lld", (long long)v.constant);
+		return number_text(p, v.constant);
 	if (v.form == DIM_ATOM) {
 		const char *s = how == AS_FOUND ? atom_text(p, dim_find(p->cx, d), start) : NULL;
 		s = s ? s : atom_text(p, d, start);
@@ -95,12 +95,11 @@ static const char *form_text(struct printer *p, dim d, enum reading how, bool *s
 			if (all && v.coef[i] == -1)
 				all = textf(p, "%s - %s", all, in_parens(p, of[i]));
 			else if (all)
-				all = plus(p, all,
-					   times(p, textf(p, "%lld", (long long)v.coef[i]), of[i]));
+				all = plus(p, all, times(p, number_text(p, v.coef[i]), of[i]));
 			else
-				all = times(p, textf(p, "%lld", (long long)v.coef[i]), of[i]);
+				all = times(p, number_text(p, v.coef[i]), of[i]);
 		}
-		return plus(p, all ? all : "0", textf(p, "%lld", (long long)v.constant));
+		return plus(p, all ? all : "0", number_text(p, v.constant));
 	}
 	all = of[0];
 	for (uint32_t i = 1; i < v.nterms; i++)
@@ -235,8 +234,7 @@ void set_lengths(struct printer *p, const struct value *v, const char *const *kn
 	for (uint32_t i = 0; i < v->type.rank; i++) {
 		dim d = v->type.dims[i];
 		bool start = true, constant = dim_is_const(p->cx, d, &c);
-		const char *s =
-			constant ? textf(p, "%lld", (long long)c) : dim_text(p, d, false, &start);
+		const char *s = constant ? number_text(p, c) : dim_text(p, d, false, &start);
 		if (known && known[i] && constant && is_new(p, d))
 			bind_length(p, d, known[i], false); /* a check compares it */
 		else if (known && known[i] && !constant && (!s || is_new(p, d))) {

@@ -7,7 +7,8 @@
 
 #include "c/ops.h"
 
-#define LONG_TEXT 90 /* bytes of an expression that gets a variable */
+#define LONG_TEXT 90                 /* bytes of an expression that gets a variable */
+#define MAX_COUNT ((int64_t)1 << 48) /* elements: no array has more */
 
 /* --- elements --- */
 
@@ -45,7 +46,7 @@ static const char *of_constant(struct printer *p, const struct value *v, const c
 	if (t->splat || t->count == 1)
 		return literal(p, t, 0);
 	for (uint32_t k = 0; k < v->type.rank; k++)
-		dims[k] = textf(p, "%lld", (long long)t->shape[k]);
+		dims[k] = number_text(p, t->shape[k]);
 	where = linear(p, dims, v->type.rank, ix);
 	if (p->array) {
 		*p->array = constant_array(p, v);
@@ -464,7 +465,7 @@ static uint32_t find_slots(struct printer *p, struct slot *slots)
 		struct buffer *b = &p->buffers.at[i];
 		int64_t count, bytes = -1;
 		uint32_t k;
-		if (is_number_text(b->count, &count))
+		if (is_number_text(b->count, &count) && count <= MAX_COUNT)
 			bytes = (count * b->size + 15) & ~(int64_t)15;
 		for (k = 0; k < n; k++)
 			if (slots[k].free_from < b->from &&
@@ -492,10 +493,10 @@ const char *placed(struct printer *p, const char *body)
 
 	for (uint32_t i = 0; i < n; i++)
 		if (slots[i].bytes >= 0) {
-			names[i] = textf(p, "%lld", (long long)fixed);
+			names[i] = number_text(p, fixed);
 			fixed += slots[i].bytes;
 		}
-	last = textf(p, "%lld", (long long)fixed);
+	last = number_text(p, fixed);
 	for (uint32_t i = 0; i < n; i++)
 		if (slots[i].bytes < 0) {
 			const char *next = fresh(p, "o");

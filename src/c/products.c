@@ -487,16 +487,12 @@ static int64_t listed(const struct node *n, const char *name, uint32_t k, int64_
 	return list && k < count ? list[k] : otherwise;
 }
 
-static const char *number(struct printer *p, int64_t i)
-{
-	return textf(p, "%lld", (long long)i);
-}
-
 static void check_channels(struct printer *p, const struct node *n, int64_t group)
 {
 	const char *of_x = length(p, n->in[0], 1), *of_w = length(p, n->in[1], 1);
 
-	must_equal(p, times(p, of_w, number(p, group)), of_x, "the numbers of channels do not fit");
+	must_equal(p, times(p, of_w, number_text(p, group)), of_x,
+		   "the numbers of channels do not fit");
 }
 
 void conv_shape(struct printer *p, const struct node *n)
@@ -517,11 +513,13 @@ void conv_shape(struct printer *p, const struct node *n)
 	for (uint32_t k = 0; k < axes; k++) {
 		int64_t step = listed(n, "strides", k, 1), far = listed(n, "dilations", k, 1);
 		int64_t more = listed(n, "pads", k, 0) + listed(n, "pads", axes + k, 0);
-		const char *taken = times(p, number(p, far), plus(p, length(p, w, k + 2), "-1"));
+		const char *taken =
+			times(p, number_text(p, far), plus(p, length(p, w, k + 2), "-1"));
 		const char *free =
-			textf(p, "%s - %s", plus(p, length(p, x, k + 2), number(p, more)),
+			textf(p, "%s - %s", plus(p, length(p, x, k + 2), number_text(p, more)),
 			      in_parens(p, plus(p, taken, "1")));
-		known[k + 2] = textf(p, "ptgc_floor_div_i64(%s, %s) + 1", free, number(p, step));
+		known[k + 2] =
+			textf(p, "ptgc_floor_div_i64(%s, %s) + 1", free, number_text(p, step));
 		if (!dim_text(p, n->out[0]->type.dims[k + 2], false, NULL))
 			continue;
 		fail_if(p, "the array is shorter than what it is folded with", "%s < 0",
@@ -559,9 +557,9 @@ void conv_put(struct printer *p, const struct node *n)
 		const char *len = length(p, x, k + 2), *place;
 		one[0] = length(p, w, k + 2);
 		inner += open_loops(p, one, 1, &of[k + 2]);
-		place = plus(p, times(p, number(p, listed(n, "strides", k, 1)), ix[k + 2]),
-			     times(p, number(p, listed(n, "dilations", k, 1)), of[k + 2]));
-		place = plus(p, place, number(p, -listed(n, "pads", k, 0)));
+		place = plus(p, times(p, number_text(p, listed(n, "strides", k, 1)), ix[k + 2]),
+			     times(p, number_text(p, listed(n, "dilations", k, 1)), of[k + 2]));
+		place = plus(p, place, number_text(p, -listed(n, "pads", k, 0)));
 		own[k + 2] = place;
 		if (!listed(n, "pads", k, 0) && !listed(n, "pads", axes + k, 0))
 			continue;

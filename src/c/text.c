@@ -160,29 +160,40 @@ bool is_number_text(const char *s, int64_t *v)
 	return end != s && !*end;
 }
 
+/* INT64_MIN has no digits in C: those behind the minus are more than any type holds. */
+const char *number_text(struct printer *p, int64_t v)
+{
+	return v == INT64_MIN ? "INT64_MIN" : textf(p, "%lld", (long long)v);
+}
+
+/* Sums and products of numbers stop at the last number, as those of lib/c/base.h do. */
 const char *plus(struct printer *p, const char *a, const char *b)
 {
-	int64_t x, y;
+	int64_t x, y, sum;
 	bool na = is_number_text(a, &x), nb = is_number_text(b, &y);
 
 	if (na && nb)
-		return textf(p, "%lld", (long long)(x + y));
+		return number_text(p, !__builtin_add_overflow(x, y, &sum) ? sum
+				      : y > 0                             ? INT64_MAX
+									  : INT64_MIN);
 	if ((na && !x) || (nb && !y))
 		return na && !x ? b : a;
-	if (nb && y < 0 && y > INT64_MIN)
+	if (nb && y < 0)
 		return textf(p, "%s - %lld", in_parens(p, a), (long long)-y);
 	return textf(p, "%s + %s", in_parens(p, a), in_parens(p, b));
 }
 
 const char *times(struct printer *p, const char *a, const char *b)
 {
-	int64_t x, y;
+	int64_t x, y, all;
 	bool na = is_number_text(a, &x), nb = is_number_text(b, &y);
 
 	if ((na && !x) || (nb && !y))
 		return "0";
-	if (na && nb && x < INT32_MAX && y < INT32_MAX)
-		return textf(p, "%lld", (long long)(x * y));
+	if (na && nb)
+		return number_text(p, !__builtin_mul_overflow(x, y, &all) ? all
+				      : (x < 0) == (y < 0)                ? INT64_MAX
+									  : INT64_MIN);
 	if ((na && x == 1) || (nb && y == 1))
 		return na && x == 1 ? b : a;
 	if (na && !nb) /* one text for one product */
@@ -461,11 +472,9 @@ const char *literal(struct printer *p, const struct tensor *t, uint64_t i)
 		bug("a constant of %s", dtypes[t->dtype].name);
 	if (t->dtype == DT_BOOL)
 		return v ? "true" : "false";
-	if (v == INT64_MIN)
-		return "INT64_MIN";
 	if (v == INT32_MIN)
 		return "INT32_MIN";
-	return textf(p, t->dtype == DT_UINT32 ? "%lldu" : "%lld", (long long)v);
+	return textf(p, t->dtype == DT_UINT32 ? "%su" : "%s", number_text(p, v));
 }
 
 const char *loaded(struct printer *p, enum dtype t, const char *element)

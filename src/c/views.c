@@ -240,8 +240,7 @@ void expand_shape(struct printer *p, const struct node *n)
 static const char *of_slice(struct printer *p, const struct node *n, uint32_t i, uint32_t k,
 			    int64_t otherwise)
 {
-	return n->nin > i && n->in[i] ? element(p, n->in[i], k)
-				      : textf(p, "%lld", (long long)otherwise);
+	return n->nin > i && n->in[i] ? element(p, n->in[i], k) : number_text(p, otherwise);
 }
 
 /* A step that only the run knows may be 0 there. */
@@ -473,7 +472,7 @@ void fill_shape(struct printer *p, const struct node *n)
 
 const char *eye_at(struct printer *p, const struct node *n, uint32_t i, const char **ix)
 {
-	const char *k = textf(p, "%lld", (long long)int_of_attr(n, "k", 0));
+	const char *k = number_text(p, int_of_attr(n, "k", 0));
 
 	(void)i;
 	return textf(p, "(%s)(%s == %s)", number_type(n->out[0]->type.dtype), in_parens(p, ix[1]),
