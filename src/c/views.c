@@ -269,7 +269,7 @@ static void slice_axis(struct printer *p, const struct node *n, uint32_t axis, u
 	h->step[axis] = step;
 	if (is_number_text(from, &s) && by > 0 && s >= 0)
 		h->first[axis] = from;
-	else if (is_number_text(from, &s) && by < 0 && (s == -1 || s >= INT32_MAX))
+	else if (is_number_text(from, &s) && by < 0 && (s == -1 || s == INT64_MAX))
 		h->first[axis] = plus(p, len, "-1");
 	else if (is_number_text(from, &s) && by && s < 0 && s > INT32_MIN &&
 		 dim_ge(p->cx, n->in[0]->type.dims[axis], -s))
