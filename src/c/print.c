@@ -287,24 +287,6 @@ static void functions(struct printer *p, const char *code, struct strbuf *to)
 			sb_printf(to, "%s\n", chunks.at[i].text);
 }
 
-/* The name of the variable that the line at s defines and that nothing but its readers need; its
- * length is 0 if the line is another one. */
-static const char *defined_by(const char *s, const char *end, size_t *len)
-{
-	const char *t = s + strspn(s, "\t"),
-		   *is = strncmp(t, "const ", 6) ? NULL : strstr(t, " = ");
-	const char *name = is;
-
-	*len = 0;
-	if (!is || is >= end || memchr(s, '&', (size_t)(end - s)) ||
-	    memchr(t, '*', (size_t)(is - t)))
-		return NULL;
-	while (is_word(name[-1]))
-		name--;
-	*len = (size_t)(is - name);
-	return name;
-}
-
 /* The names that the line at s reads */
 static void add_mentioned(struct printer *p, struct words *to, const char *s, const char *end)
 {
@@ -320,32 +302,96 @@ static void add_mentioned(struct printer *p, struct words *to, const char *s, co
 	}
 }
 
-/* The body without variables that nobody reads: formulas that were printed for their place alone.
- * Each has a name of its own. From the last line to the first, what reads a name is known before
- * the line that defines it. */
+struct code_line {
+	const char *at;
+	const char *name; /* of a variable that it gives a value to; NULL: it does more than that */
+	size_t len;       /* of the name */
+	bool kept;
+};
+struct code_lines {
+	vec(struct code_line) at;
+};
+
+static size_t word_at(const char *s)
+{
+	size_t n = 0;
+
+	while (is_word(s[n]))
+		n++;
+	return n;
+}
+
+/* Is the line at s, which ends at `end`, `name = ...;`, or `type name = ...;`, which defines it? */
+static bool sets_variable(const char *s, const char *end, struct code_line *l, bool *defines)
+{
+	const char *t = s + strspn(s, "\t");
+
+	for (const char *a = t; a < end; a++)
+		if (*a == '&' && is_word(a[1])) /* a function may write there */
+			return false;
+	t += strncmp(t, "const ", 6) ? 0 : 6;
+	l->len = word_at(t);
+	*defines = l->len && t[l->len] == ' ' && is_word(t[l->len + 1]);
+	if (*defines) {
+		t += l->len + 1;
+		l->len = word_at(t);
+	}
+	l->name = t;
+	t += l->len;
+	t += *t == ' ';
+	t += strspn(t, "+-*");
+	return l->len && !strncmp(t, "= ", 2);
+}
+
+/* The lines of the body, with what they set of the variables that the body defines */
+static void find_lines(struct printer *p, const char *body, struct code_lines *all)
+{
+	struct words own = {.at = {0}};
+	bool head = false; /* of an if or a loop without braces: it needs the line behind it */
+
+	for (const char *s = body, *end; *s; s = end) {
+		struct code_line *l = vec_push(p->cx->arena, &all->at);
+		bool defines;
+		end = strchr(s, '\n') + 1;
+		*l = (struct code_line){.at = s};
+		if (head || !sets_variable(s, end, l, &defines))
+			l->name = NULL;
+		else if (defines)
+			add_word(p, &own, l->name, l->len);
+		else if (!has_word(p, &own, l->name, l->len))
+			l->name = NULL;
+		head = end - s > 1 && end[-2] == ')';
+	}
+}
+
+/* The body without variables that nobody reads: formulas that were printed for their place alone,
+ * and what blocks give or carry. Each variable has a name of its own. From the last line to the
+ * first, what reads a name is known before the line that sets it, but for what a step of a loop
+ * reads of the one before. */
 static const char *without_unread(struct printer *p, const char *body)
 {
 	struct strbuf out = {.arena = p->cx->arena};
 	struct words read = {.at = {0}};
-	vec(const char *) lines = {0};
-	const char *name, *end = body + strlen(body);
-	size_t len;
+	struct code_lines lines = {{0}};
+	bool more = true;
 
-	for (const char *s = body; *s; s = strchr(s, '\n') + 1)
-		*vec_push(p->cx->arena, &lines) = s;
-	for (uint32_t i = lines.len; i-- > 0;) {
-		const char *s = lines.at[i];
-		name = defined_by(s, end, &len);
-		if (len && !has_word(p, &read, name, len))
-			lines.at[i] = NULL;
-		else
-			add_mentioned(p, &read, s, end);
-		end = s;
+	find_lines(p, body, &lines);
+	const char *end = body + strlen(body);
+	while (more) {
+		more = false;
+		for (uint32_t i = lines.at.len; i-- > 0;) {
+			struct code_line *l = &lines.at.at[i];
+			if (l->kept || (l->name && !has_word(p, &read, l->name, l->len)))
+				continue;
+			add_mentioned(p, &read, l->at, i + 1 < lines.at.len ? l[1].at : end);
+			l->kept = more = true;
+		}
 	}
-	for (uint32_t i = 0; i < lines.len; i++)
-		if (lines.at[i])
-			sb_add(&out, lines.at[i],
-			       (size_t)(strchr(lines.at[i], '\n') + 1 - lines.at[i]));
+	for (uint32_t i = 0; i < lines.at.len; i++) {
+		const struct code_line *l = &lines.at.at[i];
+		if (l->kept)
+			sb_add(&out, l->at, (size_t)(strchr(l->at, '\n') + 1 - l->at));
+	}
 	return out.s ? out.s : "";
 }
 

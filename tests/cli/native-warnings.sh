@@ -23,3 +23,23 @@ graph m(k: int64[]) -> (y) {
   }
 }
 END
+take unread <<END # what an if and a loop give, and nobody reads: a number, or one whose reader is not read itself
+graph m(x: float64[n], z: float64[], k: int64[]) -> (y, s, t, size) {
+  y, w, v = if z > 0 {
+    y = x
+    w = z * 2
+    v = Sum(x)
+  } else {
+    y = x + 1
+    w = z
+    v = z
+  }
+  s = onnx.Shape(x + w)
+  t, _, size = loop (i in 0:4, t: float64[n] = x, a: float64[] = z, j: int64[] = k) -> (t, j, [size]) {
+    size = onnx.Size(a + 1)
+    next t = t + 1
+    next a = Sum(x) * z
+    next j = k * 2
+  }
+}
+END
