@@ -74,6 +74,23 @@ static const char *filled(struct printer *p, const char *text, enum dtype in, en
 	return s.s;
 }
 
+/* What an integer compared with itself gives, of which compilers warn; NULL: it is no comparison */
+static const char *of_itself(enum onnx_id id)
+{
+	switch (id) {
+	case ONNX_Equal:
+	case ONNX_LessOrEqual:
+	case ONNX_GreaterOrEqual:
+		return "true";
+	case ONNX_Less:
+	case ONNX_Greater:
+	case ONNX_Xor:
+		return "false";
+	default:
+		return NULL;
+	}
+}
+
 const char *each_at(struct printer *p, const struct node *n, uint32_t i, const char **ix)
 {
 	const struct c_op *op = op_of(p, n);
@@ -82,8 +99,9 @@ const char *each_at(struct printer *p, const struct node *n, uint32_t i, const c
 
 	for (i = 0; i < n->nin && i < countof(args); i++)
 		args[i] = operand(p, n, i, ix);
-	if (n->onnx->id == ONNX_Equal && !is_float(t) && !strcmp(args[0], args[1]))
-		return "true"; /* compilers warn of i == i */
+	const char *alike = is_float(t) ? NULL : of_itself(n->onnx->id);
+	if (alike && !strcmp(args[0], args[1]))
+		return alike;
 	return as_float16(p, n,
 			  filled(p, is_float(t) ? op->of_float : op->of_int, t,
 				 n->out[0]->type.dtype, args, n->nin));
@@ -192,6 +210,8 @@ static const char *extreme(struct printer *p, enum dtype t, const char *function
 {
 	if (is_float(t))
 		return textf(p, "%s%s(%s, %s)", function, t == DT_FLOAT64 ? "" : "f", a, b);
+	if (!strcmp(a, b))
+		return a; /* compilers warn of a > a */
 	return textf(p, "(%s)(%s %s %s ? %s : %s)", number_type(t), in_parens(p, a), sign,
 		     in_parens(p, b), in_parens(p, a), in_parens(p, b));
 }

@@ -43,3 +43,15 @@ graph m(x: float64[n], z: float64[], k: int64[]) -> (y, s, t, size) {
   }
 }
 END
+take itself <<END # an integer beside itself
+graph m(x: int64[n], u: uint8[n], k: int64[], b: bool[n]) -> (c, d, e, f, g, h, i, j) {
+  c = onnx.Max(x, x)
+  d = onnx.Min(u, u, u)
+  e = onnx.Clip(k, k, k)
+  f = onnx.Less(k, k)
+  g = onnx.LessOrEqual(x, x)
+  h = onnx.Greater(u, u)
+  i = onnx.GreaterOrEqual(k, k)
+  j = onnx.Xor(b, b)
+}
+END
