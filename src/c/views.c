@@ -425,6 +425,11 @@ const char *range_at(struct printer *p, const struct node *n, uint32_t i, const 
 	if (is_float(t))
 		return textf(p, "%s + (%s)%s * %s", in_parens(p, from), number_type(t),
 			     in_parens(p, ix[0]), in_parens(p, step));
+	int64_t k;
+	bool short_step = is_number_text(step, &k) && k <= INT16_MAX && k >= -INT16_MAX;
+	if (t == DT_INT64 && strcmp(from, "0") && !short_step) /* a product may be too long */
+		return textf(p, "(int64_t)((uint64_t)%s + (uint64_t)%s * (uint64_t)%s)",
+			     in_parens(p, from), in_parens(p, ix[0]), in_parens(p, step));
 	const char *all = plus(p, from, times(p, ix[0], step));
 	return t == DT_INT64 ? all : textf(p, "(%s)(%s)", number_type(t), all);
 }
@@ -475,8 +480,8 @@ const char *eye_at(struct printer *p, const struct node *n, uint32_t i, const ch
 	const char *k = number_text(p, int_of_attr(n, "k", 0));
 
 	(void)i;
-	return textf(p, "(%s)(%s == %s)", number_type(n->out[0]->type.dtype), in_parens(p, ix[1]),
-		     in_parens(p, plus(p, ix[0], k)));
+	return textf(p, "(%s)(%s - %s == %s)", number_type(n->out[0]->type.dtype),
+		     in_parens(p, ix[1]), in_parens(p, ix[0]), k);
 }
 
 const char *trilu_at(struct printer *p, const struct node *n, uint32_t i, const char **ix)
@@ -486,9 +491,9 @@ const char *trilu_at(struct printer *p, const struct node *n, uint32_t i, const 
 	const char *k = n->nin > 1 && n->in[1] ? element(p, n->in[1], 0) : "0";
 	const char *row = ix[x->type.rank - 2u], *column = ix[x->type.rank - 1u];
 
-	return textf(p, "%s %s %s ? %s : (%s)0", in_parens(p, column),
-		     upper ? ">=" : "<=", in_parens(p, plus(p, row, k)),
-		     in_parens(p, operand(p, n, i, ix)), number_type(x->type.dtype));
+	return textf(p, "%s - %s %s %s ? %s : (%s)0", in_parens(p, column), in_parens(p, row),
+		     upper ? ">=" : "<=", in_parens(p, k), in_parens(p, operand(p, n, i, ix)),
+		     number_type(x->type.dtype));
 }
 
 static uint32_t first_of_shape(const struct node *n)
