@@ -490,6 +490,7 @@ void scan_put(struct printer *p, const struct node *n)
 			struct held as = *held(p, row);
 			make_array(p, row);
 			struct held now = *held(p, row);
+			uint32_t mark = p->once.len;
 			const char *ix[MAX_RANK];
 			uint32_t loops = open_loops(p, now.dims, row->type.rank, ix);
 			*held(p, row) = as;
@@ -498,6 +499,7 @@ void scan_put(struct printer *p, const struct node *n)
 			line(p, "%s[%s] = %s;", now.name, linear(p, now.dims, row->type.rank, ix),
 			     to_store(p, row->type.dtype, e));
 			close_loops(p, loops);
+			p->once.len = mark;
 		}
 	}
 	print_block(p, body);
