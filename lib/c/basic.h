@@ -15,8 +15,7 @@ PTGC_INLINE int ptgc_is_inf(double x)
 	return fabs(x) == HUGE_VAL;
 }
 
-/* -1, 0 or 1; zeros and NaN as they are */
-/* Of -0 it is 0, as NumPy's and ONNX Runtime's */
+/* -1, 0 or 1; 0 of -0, as NumPy's and ONNX Runtime's; NaN as it is */
 PTGC_INLINE double ptgc_sign(double x)
 {
 	return x != x ? x : (x > 0) - (x < 0);

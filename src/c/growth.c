@@ -1,9 +1,10 @@
 /*
  * growth.c: what a loop carries whose length changes, and results that it stacks where the steps
  * alone know how many there are, or how long a row is. In: a Loop or a Scan, step by step. Out: one
- * stretch of the workspace, from `base` on: first the stacks, with room for some rows more, then
- * what the loop carries, and behind it what a step makes. At the end of a step what is next lies
- * behind all else (`kept`), is moved up if a stack needs more room (lib/c/stack.h), and then down.
+ * stretch of the workspace, from `base` on: first the stacks, with room for some rows more, but
+ * with none before the first step ends; then what the loop carries, and behind it what a step
+ * makes. At the end of a step what is next lies behind all else (`kept`), is moved up if a stack
+ * needs more room (lib/c/stack.h), and then down, to where the stacks end.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /*
  * kernels.c: operators that have loops of their own and are no reductions: joined and padded
- * arrays, products of matrices, sums so far. In: elements of the inputs. Out:
- * statements that fill an array.
+ * arrays, factors of matrices and equations with triangular ones, words of random streams, sums so
+ * far. In: elements of the inputs. Out: statements that fill an array.
  */
 #include <stdio.h>
 #include <string.h>

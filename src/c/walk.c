@@ -61,7 +61,8 @@ static void hold(struct printer *p, const struct node *n, const struct value *v)
 		keep(p, v);
 }
 
-/* The lengths of the results of n, and what computes them, unless their readers do */
+/* The lengths of the results of n, how they are held from here on, and what computes them, unless
+ * their readers do */
 static void print_statements(struct printer *p, const struct node *n)
 {
 	const struct c_op *op = op_of(p, n);
