@@ -155,8 +155,9 @@ static void make_state(struct printer *p, const struct value *param, const struc
 		copy(p, param, init);
 }
 
-/* Does v lie in an array that a step overwrites? */
-static bool is_overwritten(struct printer *p, const struct value *v, const struct block *body)
+/* Needs v, the next value of a state that is an array, one of its own before the states get theirs?
+ * A formula may read states, and an array may be that of one. */
+static bool needs_array(struct printer *p, const struct value *v, const struct block *body)
 {
 	const struct held *h = held(p, v);
 
@@ -218,7 +219,7 @@ static void next_states(struct printer *p, const struct growth *g)
 					   "what a loop carries must keep its lengths");
 		if (h->where == NUMBER) {
 			now[i] = next_number(p, g, i, at(p, r, ix));
-		} else if (is_overwritten(p, r, body)) {
+		} else if (needs_array(p, r, body)) {
 			struct held old = *h; /* into an array of its own, of the same type */
 			const char *name = fresh(p, "next");
 			h->result = false;
@@ -372,8 +373,8 @@ void loop_put(struct printer *p, const struct node *n)
 	const struct value *on = body->results.at[0];
 	const char *none[1] = {"0"}, *most = n->in[0] ? element(p, n->in[0], 0) : "INT64_MAX";
 	int64_t limit;
-	bool ends = true, open = !strcmp(most, "INT64_MAX") ||
-				 (is_number_text(most, &limit) && limit == INT64_MAX);
+	bool ends = true, unbounded = !strcmp(most, "INT64_MAX") ||
+				      (is_number_text(most, &limit) && limit == INT64_MAX);
 
 	/* the body's condition: a constant, or an Identity of the one before */
 	const struct value *from = on;
@@ -383,9 +384,9 @@ void loop_put(struct printer *p, const struct node *n)
 		ends = false;
 	const char *steps = fresh(p, "steps"), *i = fresh(p, "step");
 	dim count = n->in[0] ? known_at(p->cx, n->in[0], 0) : DIM_NONE;
-	if (!open && count != DIM_NONE && dim_ge(p->cx, count, 0))
+	if (!unbounded && count != DIM_NONE && dim_ge(p->cx, count, 0))
 		line(p, "const int64_t %s = %s;", steps, most);
-	else if (!open)
+	else if (!unbounded)
 		line(p, "const int64_t %s = ptgc_max_i64(%s, 0);", steps, most);
 	struct growth g = {.n = n,
 			   .body = body,
@@ -395,7 +396,7 @@ void loop_put(struct printer *p, const struct node *n)
 			   .nstates = states,
 			   .nstacks = stacks,
 			   .most = steps,
-			   .early = ends || open};
+			   .early = ends || unbounded};
 	make_carried(p, &g);
 	struct held *h = held(p, step);
 	set_lengths(p, step, NULL);
@@ -411,8 +412,9 @@ void loop_put(struct printer *p, const struct node *n)
 		line(p, "bool %s = %s;", h->name, n->in[1] ? at(p, n->in[1], none) : "true");
 	}
 	struct scope s = enter(p);
-	line(p, "for (int64_t %s = 0; %s%s%s%s%s; ++%s) {", i, open ? "" : i, open ? "" : " < ",
-	     open ? "" : steps, ends && !open ? " && " : "", ends ? h->name : "", i);
+	line(p, "for (int64_t %s = 0; %s%s%s%s%s; ++%s) {", i, unbounded ? "" : i,
+	     unbounded ? "" : " < ", unbounded ? "" : steps, ends && !unbounded ? " && " : "",
+	     ends ? h->name : "", i);
 	p->indent++;
 	const char *top = fresh(p, "top");
 	size_t before = p->out.len;

@@ -208,7 +208,7 @@ const char *gather_nd_at(struct printer *p, const struct node *n, uint32_t r, co
 /* --- Scatter --- */
 
 /* What becomes of an element that is there when x comes to it */
-static const char *reduced(struct printer *p, const struct node *n, const char *old, const char *x)
+static const char *combined(struct printer *p, const struct node *n, const char *old, const char *x)
 {
 	const struct attr *a = find_attr(n, "reduction");
 	enum dtype t = n->out[0]->type.dtype;
@@ -245,7 +245,7 @@ static void put_reduced(struct printer *p, const struct node *n, const char **ow
 		line(p, "const %s %s = %s;", number_type(t), name, x);
 		x = name;
 	}
-	line(p, "%s = %s;", to, to_store(p, t, reduced(p, n, loaded(p, t, to), x)));
+	line(p, "%s = %s;", to, to_store(p, t, combined(p, n, loaded(p, t, to), x)));
 }
 
 /* The name of the index i along an axis of the result. An axis of no elements has none. */

@@ -9,7 +9,7 @@
 #define FEW 16 /* so many are found faster one by one than by sorting all */
 
 /* A call of lib/c/sort.h: the key of an element */
-static const char *key_of(struct printer *p, enum dtype t, const char *number)
+static const char *sort_key(struct printer *p, enum dtype t, const char *number)
 {
 	return textf(p, "ptgc_key%s(%s)",
 		     is_float(t)                                   ? ""
@@ -131,7 +131,8 @@ static void put_many(struct printer *p, const struct node *n)
 	}
 	one[0] = o.count;
 	uint32_t inner = open_loops(p, one, 1, &ix[axis]);
-	line(p, "%s[%s] = %s%s;", o.keys, ix[axis], largest ? "~" : "", key_of(p, t, at(p, x, ix)));
+	line(p, "%s[%s] = %s%s;", o.keys, ix[axis], largest ? "~" : "",
+	     sort_key(p, t, at(p, x, ix)));
 	p->once.len = mark;
 	line(p, "%s[%s] = %s;", o.at, ix[axis], ix[axis]);
 	close_loops(p, inner);
@@ -207,7 +208,7 @@ static void sort_rows(struct printer *p, const struct rows *r, const struct orde
 	loops = open_loops(p, one, 1, ix);
 	const char *row = textf(p, "%s[%s]", o->at, ix[0]);
 	line(p, "%s[%s] = %s;", o->keys, ix[0],
-	     key_of(p, r->dtype, element_of_row(p, r, row, column)));
+	     sort_key(p, r->dtype, element_of_row(p, r, row, column)));
 	close_loops(p, loops);
 	sort(p, o);
 	p->indent--;

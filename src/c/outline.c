@@ -231,7 +231,7 @@ static const struct variable *parameter(const struct outline *o, const struct pi
 
 /* The text of a piece with numbers for its names, and their types: what makes it the function that
  * it is */
-static const char *key_of(const struct outline *o, const struct piece *c)
+static const char *piece_key(const struct outline *o, const struct piece *c)
 {
 	struct strbuf key = {.arena = o->p->cx->arena};
 	const char *s = c->s, *name;
@@ -311,7 +311,7 @@ static bool put_call(struct outline *o, struct piece *c, struct strbuf *to)
 
 	if (!find_variables(o, c))
 		return false;
-	const char *key = key_of(o, c);
+	const char *key = piece_key(o, c);
 	if (!has_word(p, &o->keys, key, strlen(key))) {
 		add_word(p, &o->keys, key, strlen(key));
 		make_function(o, c, tabs);

@@ -237,8 +237,8 @@ void expand_shape(struct printer *p, const struct node *n)
 
 /* Input i of a Slice, which says the axis or the step of slice k; `otherwise` where it is left out
  */
-static const char *of_slice(struct printer *p, const struct node *n, uint32_t i, uint32_t k,
-			    int64_t otherwise)
+static const char *slice_input(struct printer *p, const struct node *n, uint32_t i, uint32_t k,
+			       int64_t otherwise)
 {
 	return n->nin > i && n->in[i] ? element(p, n->in[i], k) : number_text(p, otherwise);
 }
@@ -259,7 +259,7 @@ static void slice_axis(struct printer *p, const struct node *n, uint32_t axis, u
 		       const char **known)
 {
 	struct held *h = held(p, n->out[0]);
-	const char *len = length(p, n->in[0], axis), *step = of_slice(p, n, 4, i, 1);
+	const char *len = length(p, n->in[0], axis), *step = slice_input(p, n, 4, i, 1);
 	const char *from = element(p, n->in[1], i), *to = element(p, n->in[2], i);
 	int64_t s, by = 0; /* 0: only the run knows the step */
 
@@ -298,7 +298,7 @@ void slice_shape(struct printer *p, const struct node *n)
 	if (!dim_is_const(p->cx, n->in[1]->type.dims[0], &count))
 		cannot(p, n, "needs a number of slices that is known while compiling");
 	for (uint32_t i = 0; i < count; i++) {
-		if (!is_number_text(of_slice(p, n, 3, i, i), &axis))
+		if (!is_number_text(slice_input(p, n, 3, i, i), &axis))
 			cannot(p, n, "needs axes that are known while compiling");
 		axis += axis < 0 ? x->type.rank : 0;
 		slice_axis(p, n, (uint32_t)axis, i, known);

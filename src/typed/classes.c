@@ -68,7 +68,7 @@ static void note_mask(struct region *g, const uint8_t *mask)
 		g->mask[g->nmasks++] = mask;
 }
 
-static uint32_t key_of(const struct region *g, int64_t place)
+static uint32_t class_key(const struct region *g, int64_t place)
 {
 	uint32_t key = 0;
 
@@ -84,7 +84,7 @@ static void part(struct repeats *r, struct region *g)
 	uint32_t keys[MAX_CLASSES], n = 0;
 
 	for (int64_t j = 0; j < all.distinct; j++) {
-		uint32_t i = 0, key = key_of(g, all.first[j]);
+		uint32_t i = 0, key = class_key(g, all.first[j]);
 		while (i < n && keys[i] != key)
 			i++;
 		if (i == MAX_CLASSES)
@@ -98,7 +98,7 @@ static void part(struct repeats *r, struct region *g)
 		c->first = new_array(r->cx->scratch, int64_t, all.distinct);
 		c->count = new_array(r->cx->scratch, double, all.distinct);
 		for (int64_t j = 0; j < all.distinct; j++) {
-			if (key_of(g, all.first[j]) != keys[i])
+			if (class_key(g, all.first[j]) != keys[i])
 				continue;
 			c->first[c->distinct] = all.first[j];
 			c->count[c->distinct++] = all.count[j];
