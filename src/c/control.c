@@ -256,7 +256,8 @@ static void next_states(struct printer *p, const struct growth *g)
 		if (r == s || g->states[i].open)
 			continue;
 		if (h->where == NUMBER) {
-			line(p, "%s = %s;", h->name, now[i]);
+			if (strcmp(h->name, now[i]))
+				line(p, "%s = %s;", h->name, now[i]);
 			continue;
 		}
 		if (r->data && !now[i]) {

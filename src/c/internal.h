@@ -90,6 +90,7 @@ struct printer {
 	uint32_t indent, statement, nloops, ntexts;
 	const char *loop_names[MAX_NESTED];
 	struct words taken;
+	struct words read; /* names that lines of the body read, when it is complete */
 	vec(uint32_t)
 		last; /* by number of a taken word: n_2, n_3 and so on up to this one are taken */
 	vec(const char *) atoms; /* by dim: the text of an atom; NULL: not known yet */

@@ -304,8 +304,9 @@ static void add_mentioned(struct printer *p, struct words *to, const char *s, co
 
 struct code_line {
 	const char *at;
-	const char *name; /* of a variable that it gives a value to; NULL: it does more than that */
+	const char *name; /* of a variable that it gives a value to; NULL: it is another line */
 	size_t len;       /* of the name */
+	bool writes;      /* it does more than that: a function gets a place to write to */
 	bool kept;
 };
 struct code_lines {
@@ -321,19 +322,23 @@ static size_t word_at(const char *s)
 	return n;
 }
 
-/* Is the line at s, which ends at `end`, `name = ...;`, or `type name = ...;`, which defines it? */
-static bool sets_variable(const char *s, const char *end, struct code_line *l, bool *defines)
+static const char *behind(const char *s, const char *word)
 {
-	const char *t = s + strspn(s, "\t");
+	return strncmp(s, word, strlen(word)) ? s : s + strlen(word);
+}
+
+/* Is the line l, which ends at `end`, `name = ...;`, or `type name = ...;`, which defines it? */
+static bool sets_variable(struct code_line *l, const char *end, bool *defines)
+{
+	const char *t = behind(l->at + strspn(l->at, "\t"), "const "), *name;
 
 	for (const char *a = t; a < end; a++)
-		if (*a == '&' && is_word(a[1])) /* a function may write there */
-			return false;
-	t += strncmp(t, "const ", 6) ? 0 : 6;
+		l->writes |= *a == '&' && is_word(a[1]);
 	l->len = word_at(t);
-	*defines = l->len && t[l->len] == ' ' && is_word(t[l->len + 1]);
+	name = behind(behind(behind(t + l->len, " "), "*"), "const ");
+	*defines = l->len && is_word(*name);
 	if (*defines) {
-		t += l->len + 1;
+		t = name;
 		l->len = word_at(t);
 	}
 	l->name = t;
@@ -354,7 +359,7 @@ static void find_lines(struct printer *p, const char *body, struct code_lines *a
 		bool defines;
 		end = strchr(s, '\n') + 1;
 		*l = (struct code_line){.at = s};
-		if (head || !sets_variable(s, end, l, &defines))
+		if (head || !sets_variable(l, end, &defines))
 			l->name = NULL;
 		else if (defines)
 			add_word(p, &own, l->name, l->len);
@@ -364,6 +369,11 @@ static void find_lines(struct printer *p, const char *body, struct code_lines *a
 	}
 }
 
+static bool is_unread(struct printer *p, const struct code_line *l)
+{
+	return l->name && !has_word(p, &p->read, l->name, l->len);
+}
+
 /* The body without variables that nobody reads: formulas that were printed for their place alone,
  * and what blocks give or carry. Each variable has a name of its own. From the last line to the
  * first, what reads a name is known before the line that sets it, but for what a step of a loop
@@ -371,7 +381,6 @@ static void find_lines(struct printer *p, const char *body, struct code_lines *a
 static const char *without_unread(struct printer *p, const char *body)
 {
 	struct strbuf out = {.arena = p->cx->arena};
-	struct words read = {.at = {0}};
 	struct code_lines lines = {{0}};
 	bool more = true;
 
@@ -381,16 +390,23 @@ static const char *without_unread(struct printer *p, const char *body)
 		more = false;
 		for (uint32_t i = lines.at.len; i-- > 0;) {
 			struct code_line *l = &lines.at.at[i];
-			if (l->kept || (l->name && !has_word(p, &read, l->name, l->len)))
+			if (l->kept || (!l->writes && is_unread(p, l)))
 				continue;
-			add_mentioned(p, &read, l->at, i + 1 < lines.at.len ? l[1].at : end);
+			add_mentioned(p, &p->read, l->name ? l->name + l->len : l->at,
+				      i + 1 < lines.at.len ? l[1].at : end);
 			l->kept = more = true;
 		}
 	}
 	for (uint32_t i = 0; i < lines.at.len; i++) {
 		const struct code_line *l = &lines.at.at[i];
-		if (l->kept)
-			sb_add(&out, l->at, (size_t)(strchr(l->at, '\n') + 1 - l->at));
+		const char *from = l->at;
+		if (!l->kept)
+			continue;
+		if (is_unread(p, l)) { /* what it calls counts */
+			sb_printf(&out, "%.*s(void)", (int)strspn(from, "\t"), from);
+			from = strstr(l->name, "= ") + 2;
+		}
+		sb_add(&out, from, (size_t)(strchr(from, '\n') + 1 - from));
 	}
 	return out.s ? out.s : "";
 }

@@ -81,7 +81,8 @@ void print_arrays(struct printer *p, struct strbuf *to)
 	bool some = false;
 
 	for (uint32_t i = 0; i < p->constants.len; i++) {
-		if (p->constants.at[i].external)
+		const char *name = held(p, p->constants.at[i].v)->name;
+		if (p->constants.at[i].external || !has_word(p, &p->read, name, strlen(name)))
 			continue;
 		print_array(p, p->constants.at[i].v, to);
 		some = true;

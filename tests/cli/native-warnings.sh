@@ -55,3 +55,28 @@ graph m(x: int64[n], u: uint8[n], k: int64[], b: bool[n]) -> (c, d, e, f, g, h, 
   j = onnx.Xor(b, b)
 }
 END
+take stack <<END # that nobody reads, as an index that may be out of range, and the constant that it is of
+graph m(x: float64[n], z: float64[], k: int64[], c: bool[]) -> (y, r) {
+  y, stack = loop (i in 0:5, s: float64[?] = x, a: float64[] = z) -> (s, [a]) {
+    until Sum(s) > 3
+    next s = s[1:]
+    next a = a * 2
+  }
+  r, w, v = if c {
+    r = x * 2
+    w = x[k % 3]
+    v = onnx.Gather{axis=0}(float64([1, 2, 3]), k)
+  } else {
+    r = x
+    w = z
+    v = z
+  }
+}
+END
+take same <<END # what a loop carries stays as it is
+graph m(z: float64[]) -> (y) {
+  y = loop (i in 0:7, s: float64[] = z) while s < 9 -> ([s]) {
+    next s = s
+  }
+}
+END
