@@ -361,9 +361,10 @@ static void follow_loop(struct outline *o, const char *s)
 	s += tabs;
 	if (o->around.len && *s == '}' && o->around.at[o->around.len - 1].tabs == tabs)
 		o->around.len--;
-	if (opens && !strncmp(s, "for (", 5))
-		*vec_push(o->p->cx->arena, &o->around) =
-			(struct open_loop){.tabs = tabs, .rounds = rounds_of(o->p, &o->sizes, s)};
+	if (!opens || strncmp(s, "for (", 5))
+		return;
+	struct open_loop loop = {.tabs = tabs, .rounds = rounds_of(o->p, &o->sizes, s)};
+	*vec_push(o->p->cx->arena, &o->around) = loop;
 }
 
 static int by_work(const void *a, const void *b)

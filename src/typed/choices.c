@@ -573,8 +573,8 @@ static struct value *sum_of_k(struct choices *c, const struct sum *sum, double k
 		return r;
 	struct value *length = make_with(c, OP_Shape_i, axis, n->in[0], n->span);
 	struct value *zero = graph_number(c->cx, DT_INT64, 0, n->span);
-	struct value *in[] = {make(c, OP_Gt, length, zero, n->span), r,
-			      graph_number(c->cx, t, 0, n->span)};
+	struct value *in[3] = {make(c, OP_Gt, length, zero, n->span), r};
+	in[2] = graph_number(c->cx, t, 0, n->span);
 	return graph_node(c->cx, &c->out, &op_table[OP_Switch], NULL, in, 3, n->span)->out[0];
 }
 

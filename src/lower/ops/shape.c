@@ -579,8 +579,9 @@ static struct value *for_each_item(struct build *b, struct value *v, struct type
 /* Is distance what stop - start is? It wraps around where that is 2^63 or more. */
 static struct value *is_distance(struct build *b, struct value *distance, struct value **v)
 {
-	return emit_(b, ONNX_Equal, emit_(b, ONNX_Less, v[1], v[0]),
-		     emit_(b, ONNX_Less, distance, const_int(b, 0)));
+	struct value *back = emit_(b, ONNX_Less, v[1], v[0]);
+
+	return emit_(b, ONNX_Equal, back, emit_(b, ONNX_Less, distance, const_int(b, 0)));
 }
 
 /* ceil((stop - start) / step) items from start on, for each of a batch */
