@@ -37,6 +37,7 @@ from ptgc.runtime import (
     is_complex,
     make_session,
     native,
+    native_order,
     node_line,
     pairs,
     run_of,
@@ -52,6 +53,10 @@ def adapter(variable):
     if is_complex(variable):
         return pairs
     return np.asarray if isinstance(variable.type, ScalarType) else None
+
+
+def dtype_of(variable):
+    return np.dtype(variable.type.dtype) if hasattr(variable.type, "dtype") else None
 
 
 class CompiledGraph:
@@ -115,11 +120,17 @@ class OnnxCallable(CompiledGraph):
             self.run = lambda feed: run(names, feed, None)
 
     def compute(self, values):
-        return self.run(dict(zip(self.inputs, values)))
+        return self.run({name: native_order(value) for name, value in zip(self.inputs, values)})
 
     def reader(self, storages):
-        run, feeds = self.run, list(zip(self.inputs, storages, strict=True))
-        return lambda: run({name: storage[0] for name, storage in feeds})
+        # with trust_input a storage may have a NumPy scalar, or an array of another byte order
+        run, feeds = self.run, list(zip(self.inputs, storages, map(dtype_of, self.variables), strict=True))
+        return lambda: run(
+            {
+                name: value if type(value := storage[0]) is np.ndarray and value.dtype is dtype else native_order(value)
+                for name, storage, dtype in feeds
+            }
+        )
 
     def error(self, error):
         return runtime_error(error, lambda node: self.place(*node_line(self.model, node)))

@@ -5,6 +5,7 @@ import gc
 import multiprocessing
 import pickle
 import re
+import sys
 import threading
 
 import numpy as np
@@ -520,3 +521,21 @@ def test_weights_outside_of_the_model(monkeypatch):
         for a, b in zip(g(value), want, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-12)
             assert a.dtype == b.dtype
+
+
+@pytest.mark.parametrize("mode", ["ONNX", "NATIVE"])
+def test_trusted_inputs_that_are_no_plain_arrays(mode):
+    """A byte order that is not the machine's was read as if it were."""
+    v, b = pt.dvector("v"), pt.bscalar("b")
+    f, g = (pytensor.function([x], x * 2, mode=mode) for x in (v, b))
+    f.trust_input = g.trust_input = True
+    assert g(np.int8(3)) == 6
+    swapped = np.arange(3.0).astype(">f8" if sys.byteorder == "little" else "<f8")
+    if mode == "NATIVE":
+        with pytest.raises(TypeError, match="has the dtype"):
+            f(swapped)
+    else:
+        np.testing.assert_array_equal(f(swapped), [0, 2, 4])
+        np.testing.assert_array_equal(f.vm.jit_fn(swapped)[0], [0, 2, 4])
+        with pytest.raises(Exception, match="float"):
+            f(np.arange(3, dtype="f4"))
