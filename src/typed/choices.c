@@ -296,8 +296,8 @@ static struct value *compared(struct ctx *cx, struct value *v, double number)
 	return NULL;
 }
 
-/* Does the first condition hold wherever the second one does? log(x) == -inf where x == 0, and
- * exp(x) == 0 where x == -inf. */
+/* Does v hold wherever `by` does? x == 0 holds where log(x) == -inf, and exp(x) == 0 where
+ * x == -inf. */
 static bool holds_where(struct ctx *cx, struct value *v, struct value *by)
 {
 	struct value *zero, *low;
