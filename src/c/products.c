@@ -135,8 +135,9 @@ static bool as_matrices(struct printer *p, const struct sum_of_products *s, stru
 }
 
 /* The place of the element of v at `index`, by letter */
-static const char *place_of(struct printer *p, const struct value *v, const unsigned char *letters,
-			    const char *const *index, const char **array)
+static const char *place_by_letters(struct printer *p, const struct value *v,
+				    const unsigned char *letters, const char *const *index,
+				    const char **array)
 {
 	const char *own[MAX_RANK];
 
@@ -154,9 +155,9 @@ static const char *step_of(struct printer *p, const struct value *v, const unsig
 
 	for (uint32_t k = 0; k < LETTERS; k++)
 		index[k] = "0";
-	const char *here = place_of(p, v, letters, index, &array);
+	const char *here = place_by_letters(p, v, letters, index, &array);
 	index[letter] = letter ? "1" : "0";
-	const char *next = place_of(p, v, letters, index, &array);
+	const char *next = place_by_letters(p, v, letters, index, &array);
 	if (!strcmp(here, "0") || !strcmp(here, next))
 		return strcmp(here, next) ? next : "0";
 	return textf(p, "%s - %s", in_parens(p, next), in_parens(p, here));
@@ -173,7 +174,7 @@ static bool find_matrix(struct printer *p, const struct value *v, const unsigned
 	memcpy(of, index, sizeof(of));
 	of[row] = of[row] ? of[row] : "0";
 	of[column] = of[column] ? of[column] : "0";
-	const char *first = place_of(p, v, letters, of, &array);
+	const char *first = place_by_letters(p, v, letters, of, &array);
 	if (!first)
 		return false;
 	to->first = strcmp(first, "0") ? textf(p, "%s + %s", array, in_parens(p, first)) : array;

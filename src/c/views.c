@@ -325,7 +325,7 @@ const char *slice_at(struct printer *p, const struct node *n, uint32_t i, const 
 
 /* Sizes that a Split gets: none is below 0, where a later piece would begin in front of the array,
  * or longer than the array, and all together are as long as that. */
-static void check_sizes(struct printer *p, const struct node *n, const char *all)
+static void check_split_sizes(struct printer *p, const struct node *n, const char *all)
 {
 	const struct known *k = known_of(p->cx, n->in[1]);
 	const char *sum = "0";
@@ -354,7 +354,7 @@ void split_shape(struct printer *p, const struct node *n)
 	const char *known[MAX_RANK];
 
 	if (sizes)
-		check_sizes(p, n, length(p, x, axis));
+		check_split_sizes(p, n, length(p, x, axis));
 	for (uint32_t i = 0; i < n->nout; i++) {
 		for (uint32_t k = 0; k < x->type.rank; k++)
 			known[k] = k != axis ? length(p, x, k)

@@ -98,7 +98,7 @@ static bool cannot_convert(const struct cv *v)
 }
 
 /* " of Two (p, q)": what a call gives, as a message about its results says it */
-static const char *results_of(struct elab *e, struct expr x)
+static const char *results_in_words(struct elab *e, struct expr x)
 {
 	const struct anode *n = &e->file->nodes.at[x.first + x.len - 1];
 	const struct fn *f = n->kind == A_CALL && !e->frame->library ? find_fn(e, n->u.sym) : NULL;
@@ -138,7 +138,7 @@ static bool exec_assign(struct elab *e, struct stmt *s)
 		struct diag *d = elab_error(
 			e, s->targets->span, E_ARITY, "%u name%s on the left for %u result%s%s%s",
 			s->ntargets, s->ntargets == 1 ? "" : "s", v.kind == CV_MULTI ? v.n : 1,
-			v.kind == CV_MULTI ? "s" : "", results_of(e, s->value),
+			v.kind == CV_MULTI ? "s" : "", results_in_words(e, s->value),
 			v.kind == CV_MULTI && s->ntargets < v.n
 				? "; '_' takes one that is not needed"
 				: "");

@@ -161,7 +161,7 @@ void bind_missing(struct elab *e, struct sym *name, struct span s)
 	e->scope = inner;
 }
 
-static struct binding *new_dim(struct elab *e, struct sym *name, struct span s)
+static struct binding *new_dim_binding(struct elab *e, struct sym *name, struct span s)
 {
 	struct binding *b = new_binding(e, name, s);
 
@@ -174,7 +174,7 @@ static struct binding *new_dim(struct elab *e, struct sym *name, struct span s)
 
 struct binding *bind_dim(struct elab *e, struct sym *name, dim d, struct span s)
 {
-	struct binding *b = new_dim(e, name, s);
+	struct binding *b = new_dim_binding(e, name, s);
 
 	b->u.d = d;
 	note_bound(e, (struct bound){.name = name, .d = d});
@@ -183,7 +183,7 @@ struct binding *bind_dim(struct elab *e, struct sym *name, dim d, struct span s)
 
 struct binding *bind_rest(struct elab *e, struct sym *name, struct rest *rest, struct span s)
 {
-	struct binding *b = new_dim(e, name, s);
+	struct binding *b = new_dim_binding(e, name, s);
 
 	b->is_rest = true;
 	b->u.rest = rest;

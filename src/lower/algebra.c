@@ -208,7 +208,7 @@ static struct value *multiply_number(struct build *b, struct value **in, uint32_
 	return multiply_square(b, in[at], k, x);
 }
 
-static struct value *multiply(struct build *b, struct value **in)
+static struct value *simplify_product(struct build *b, struct value **in)
 {
 	struct value *x = negated(in[0]), *y = negated(in[1]);
 	double k;
@@ -245,7 +245,7 @@ static struct value *mean(struct build *b, const struct value *sum, const struct
 	return reduce(b, ONNX_ReduceMean, x, all, x->type.rank, false);
 }
 
-static struct value *divide(struct build *b, struct value **in)
+static struct value *simplify_quotient(struct build *b, struct value **in)
 {
 	struct value *x = negated(in[0]), *y = negated(in[1]);
 	double k;
@@ -586,9 +586,9 @@ struct value *by_algebra(struct build *b, const struct onnx_op *op, struct value
 	case ONNX_Sub:
 		return subtract(b, in);
 	case ONNX_Mul:
-		return multiply(b, in);
+		return simplify_product(b, in);
 	case ONNX_Div:
-		return divide(b, in);
+		return simplify_quotient(b, in);
 	case ONNX_Neg:
 		return negative(b, in[0]);
 	case ONNX_Abs:

@@ -31,7 +31,7 @@ static struct scalar element(const struct tensor *t, uint64_t at)
 	return s;
 }
 
-static bool divide(enum onnx_id op, bool is_signed, uint64_t a, uint64_t b, uint64_t *r)
+static bool divide_ints(enum onnx_id op, bool is_signed, uint64_t a, uint64_t b, uint64_t *r)
 {
 	if (!b || (is_signed && b == UINT64_MAX))
 		return false;
@@ -58,7 +58,7 @@ static bool compute_integer(enum onnx_id op, enum dtype t, uint64_t a, uint64_t 
 		return t != DT_BOOL;
 	case ONNX_Div:
 	case ONNX_Mod:
-		return t != DT_BOOL && divide(op, dtypes[t].kind == KIND_INT, a, b, r);
+		return t != DT_BOOL && divide_ints(op, dtypes[t].kind == KIND_INT, a, b, r);
 	case ONNX_And:
 		*r = a & b;
 		return t == DT_BOOL;

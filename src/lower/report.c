@@ -9,7 +9,7 @@
 
 /* ---- messages ---- */
 
-static void fail(struct build *b, enum diag_code code, const char *fmt, va_list ap)
+static void report_failure(struct build *b, enum diag_code code, const char *fmt, va_list ap)
 {
 	struct shared *s = b->cse->shared;
 	char text[512];
@@ -34,7 +34,7 @@ void unsupported(struct build *b, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	fail(b, E_UNSUPPORTED, fmt, ap);
+	report_failure(b, E_UNSUPPORTED, fmt, ap);
 	va_end(ap);
 }
 
@@ -43,7 +43,7 @@ void raises(struct build *b, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	fail(b, E_RAISES, fmt, ap);
+	report_failure(b, E_RAISES, fmt, ap);
 	va_end(ap);
 }
 

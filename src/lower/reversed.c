@@ -24,7 +24,7 @@ static bool goes_back(const struct value *v, int64_t *axis, int64_t *start)
 }
 
 /* x of v = x[::-1] along *axis; NULL: v is no such thing */
-static struct value *reversed(const struct value *v, int64_t *axis)
+static struct value *behind_reversal(const struct value *v, int64_t *axis)
 {
 	int64_t start;
 
@@ -58,7 +58,7 @@ static struct value *of_elements(struct build *b, const struct onnx_op *op, stru
 		return NULL;
 	for (uint32_t i = 0; i < nin; i++) {
 		rank = in[i]->type.rank > rank ? in[i]->type.rank : rank;
-		if (behind < 0 && reversed(in[i], &axis))
+		if (behind < 0 && behind_reversal(in[i], &axis))
 			behind = in[i]->type.rank - 1 - axis;
 	}
 	if (behind < 0)
@@ -67,7 +67,7 @@ static struct value *of_elements(struct build *b, const struct onnx_op *op, stru
 		bare[i] = in[i];
 		if (broadcasts_along(b, in[i], behind))
 			continue;
-		x = reversed(in[i], &axis);
+		x = behind_reversal(in[i], &axis);
 		if (x && in[i]->type.rank - 1 - axis == behind) {
 			bare[i] = x;
 			computed |= !is_constant(x);
@@ -104,7 +104,7 @@ static struct value *of_stack(struct build *b, const struct value *v, int64_t ax
 static struct value *of_slice(struct build *b, struct value **in, uint32_t nin)
 {
 	int64_t axis, own, start, stop, step;
-	struct value *x = reversed(in[0], &axis);
+	struct value *x = behind_reversal(in[0], &axis);
 
 	if (nin != 5 || !single_int(constant_data(in[1]), &start) ||
 	    !single_int(constant_data(in[2]), &stop) || !single_int(constant_data(in[3]), &own) ||
@@ -129,7 +129,7 @@ static struct value *of_slice(struct build *b, struct value **in, uint32_t nin)
 static struct value *of_cumsum(struct build *b, struct value **in, uint32_t nin)
 {
 	int64_t axis, own;
-	struct value *x = reversed(in[0], &axis);
+	struct value *x = behind_reversal(in[0], &axis);
 
 	if (!x || nin != 2 || !single_int(constant_data(in[1]), &own) || own != axis)
 		return NULL;
@@ -156,7 +156,7 @@ struct value *reduced_reversed(struct build *b, enum onnx_id op, struct value *v
 			       int n, bool keepdims)
 {
 	int64_t axis, before = 0;
-	struct value *x = flag_is_on(b->cx, FLAG_FOLD) ? reversed(v, &axis) : NULL;
+	struct value *x = flag_is_on(b->cx, FLAG_FOLD) ? behind_reversal(v, &axis) : NULL;
 
 	if (!x)
 		return NULL;

@@ -45,7 +45,7 @@ static bool is_slow(struct layouts *l, const struct node *n)
 }
 
 /* The axis of the states that the body spares: the first of a state with short rows */
-static bool find_points(struct layouts *l, uint32_t states)
+static bool find_point_axis(struct layouts *l, uint32_t states)
 {
 	for (uint32_t i = 0; i < states; i++) {
 		struct type t = l->body.block->params.at[i]->type;
@@ -101,7 +101,7 @@ static bool is_such_scan(struct layouts *l, const struct node *n, uint32_t *stat
 	const struct type *t = &n->in[*states]->type;
 	return !l->body.block->checks.len &&
 	       !(dim_is_const(l->cx, t->dims[0], &steps) && steps < SIZE_BATCH_STEPS) &&
-	       find_points(l, *states) && find_layouts(l, *states);
+	       find_point_axis(l, *states) && find_layouts(l, *states);
 }
 
 /* ---- then change the layout ---- */

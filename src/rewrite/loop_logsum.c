@@ -229,8 +229,8 @@ static struct value *distances(struct logsum *l)
 	return const_tensor(&l->m->b, x);
 }
 
-static struct value *scan(struct logsum *l, struct block *body, struct value **in, uint32_t nin,
-			  struct type t)
+static struct value *logsum_scan(struct logsum *l, struct block *body, struct value **in,
+				 uint32_t nin, struct type t)
 {
 	struct build *b = &l->m->b;
 
@@ -267,7 +267,7 @@ static struct value *by_rounds(struct logsum *l, struct value *first, struct val
 	scope_open(b, body);
 	block_result(b, make_round(l, state, far), state->type.dims, false);
 	scope_close(b, outer);
-	ways = scan(l, body, in, 2, ways->type);
+	ways = logsum_scan(l, body, in, 2, ways->type);
 	ways = slice_ints(b, ways, 0, 0, 1);
 	return transpose(b, squeeze(b, ways, &(int64_t){0}, 1), (int64_t[]){1, 0});
 }
@@ -300,7 +300,7 @@ static struct value *by_steps(struct logsum *l, struct value *first, struct valu
 	block_result(b, next, s->type.dims, false);
 	scope_close(b, outer);
 	dim dims[2] = {l->f->trips, s->type.dims[0]};
-	next = scan(l, body, in, nin, s->type);
+	next = logsum_scan(l, body, in, nin, s->type);
 	next->def->out[1]->type = type_of(l->t, 2, dims_of(l, dims, 2));
 	first = unsqueeze(b, first, &(int64_t){0}, 1);
 	return concat(b, 0, (struct value *[]){first, next->def->out[1]}, 2);

@@ -159,8 +159,8 @@ static void find_equal_states(struct states *s, struct node *loop)
 }
 
 /* v, of block k, is `by`; as a result of the block it is a value of its own behind `after`. */
-static void replace(struct states *s, struct block *k, struct node *after, struct value *v,
-		    struct value *by)
+static void replace_in_block(struct states *s, struct block *k, struct node *after, struct value *v,
+			     struct value *by)
 {
 	s->changed = true;
 	if (!s->result[v->id]) {
@@ -202,13 +202,13 @@ static void merge_in_loop(struct states *s, struct block *around, struct node *l
 			if (body->params.at[first + k] == q)
 				out = loop->out[k];
 		if (out)
-			replace(s, around, loop, loop->out[j], out);
+			replace_in_block(s, around, loop, loop->out[j], out);
 	}
 	for (uint32_t i = n; i < loop->nout; i++)
 		for (uint32_t k = n; k < i && k < n + MAX_LOOK; k++)
 			if (same_as(s, body->results.at[last + i]) ==
 			    same_as(s, body->results.at[last + k])) {
-				replace(s, around, loop, loop->out[i], loop->out[k]);
+				replace_in_block(s, around, loop, loop->out[i], loop->out[k]);
 				break;
 			}
 }

@@ -638,7 +638,7 @@ static bool same_shape(const struct adata *a, const struct adata *b)
 }
 
 /* Can the list still be folded, with the element that was just parsed? */
-static bool fits(const struct lister *l, const struct anode *n, bool first)
+static bool can_be_folded(const struct lister *l, const struct anode *n, bool first)
 {
 	if (is_number(n))
 		return first || !l->row;
@@ -693,14 +693,14 @@ struct lister *list_first(struct parse *p)
 	l->merged = 0;
 	l->row = n->kind == A_DATA ? n->u.data : NULL;
 	l->numbers = l->row ? first_number(l->row) : p->numbers.len;
-	l->fold = fits(l, n, true);
+	l->fold = can_be_folded(l, n, true);
 	return l;
 }
 
 bool list_more(struct parse *p, struct lister *l)
 {
 	l->nodes++;
-	if (l->fold && !fits(l, &p->file->nodes.at[p->file->nodes.len - 1], false)) {
+	if (l->fold && !can_be_folded(l, &p->file->nodes.at[p->file->nodes.len - 1], false)) {
 		l->fold = false;
 		if (l->merged) {
 			p->restart = true;

@@ -164,7 +164,7 @@ static bool type_colon(const struct format *f)
 	       (l->context == C_LOOP && !l->in);
 }
 
-static void escape(struct strbuf *b, unsigned char c)
+static void print_escape(struct strbuf *b, unsigned char c)
 {
 	static const char names[] = "\"\"\\\\n\nr\rt\t";
 
@@ -190,7 +190,7 @@ static void canonical_string(struct format *f, struct ftoken *t, const struct as
 		return;
 	sb_str(&b, "\"");
 	for (uint32_t i = 0; i < str->len; i++)
-		escape(&b, (unsigned char)str->s[i]);
+		print_escape(&b, (unsigned char)str->s[i]);
 	sb_str(&b, "\"");
 	t->text = b.s;
 	t->len = (uint32_t)b.len;

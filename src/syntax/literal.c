@@ -174,7 +174,7 @@ uint32_t utf8_next(const char *s, size_t *i)
 
 /* Decodes the escape after a backslash at s. Returns the bytes read; 0: unknown. No escape is
  * longer in UTF-8 than in the source. */
-static size_t escape(const char *s, size_t left, char *to, size_t *put)
+static size_t decode_escape(const char *s, size_t left, char *to, size_t *put)
 {
 	static const char names[] = "\\\\\"\"''n\nr\rt\t";
 	size_t digits = *s == 'x' ? 2 : *s == 'u' ? 4 : *s == 'U' ? 8 : 0;
@@ -220,7 +220,7 @@ struct astr *literal_string(struct parse *p, const char *s, size_t len, struct s
 			to[n++] = s[i++];
 			continue;
 		}
-		used = escape(s + i + 1, len - i - 2, to, &n);
+		used = decode_escape(s + i + 1, len - i - 2, to, &n);
 		if (!used) {
 			span.begin += (uint32_t)i;
 			span.end = span.begin + 2;

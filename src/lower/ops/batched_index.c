@@ -91,7 +91,7 @@ static struct cv list_behind(struct batched *m, const struct cv *list, uint32_t 
 }
 
 /* The index of item k of a dim of the batch, [length, 1, ..., 1] of `rank` dims */
-static struct value *item_numbers(struct batched *m, uint32_t k, uint32_t rank)
+static struct value *item_index(struct batched *m, uint32_t k, uint32_t rank)
 {
 	int64_t axes[MAX_RANK];
 	struct value *v = counting(m->b, m->n->out[0]->type.dims[k]);
@@ -157,7 +157,7 @@ static bool by_one_op(struct batched *m)
 	}
 	if (!by_axes)
 		for (uint32_t i = 0; i < lead; i++)
-			in[k++] = item_numbers(m, i, m->rank + x.core - i);
+			in[k++] = item_index(m, i, m->rank + x.core - i);
 	for (uint32_t i = x.first; i < m->n->nin; i++)
 		in[k++] = x.at[i] ? x.at[i]
 				  : with_axes(m, padded(m, i), m->rank, x.core - m->ranks[i]);
@@ -233,8 +233,8 @@ struct slice_of_items {
 };
 
 /* Bound k of a slice, lowered; NULL: None */
-static struct value *bound(struct batched *m, const struct indexing *x, const struct cv *slice,
-			   uint32_t k)
+static struct value *lowered_bound(struct batched *m, const struct indexing *x,
+				   const struct cv *slice, uint32_t k)
 {
 	const struct cv *c = &slice->u.items[k];
 	int64_t axes[MAX_RANK];
@@ -262,8 +262,9 @@ static void read_slice(struct batched *m, const struct indexing *x, const struct
 		       struct slice_of_items *s)
 {
 	struct build *b = m->b;
-	struct value *start = bound(m, x, slice, 0), *stop = bound(m, x, slice, 1);
-	struct value *step = bound(m, x, slice, 2), *zero = const_int(b, 0), *one = const_int(b, 1);
+	struct value *start = lowered_bound(m, x, slice, 0), *stop = lowered_bound(m, x, slice, 1);
+	struct value *step = lowered_bound(m, x, slice, 2), *zero = const_int(b, 0),
+		     *one = const_int(b, 1);
 	struct value *n = dim_value(b, s->n), *last = emit_(b, ONNX_Sub, n, one);
 
 	if (!step)

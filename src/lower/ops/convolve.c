@@ -123,7 +123,7 @@ static struct value *inner_sums(struct build *b, struct value *windows, struct v
 }
 
 /* k backwards along all axes of an item */
-static struct value *reversed(struct build *b, struct value *k, uint32_t rank)
+static struct value *reverse_axes(struct build *b, struct value *k, uint32_t rank)
 {
 	static const int64_t last[2] = {-1, -1}, first[2] = {-INT64_MAX, -INT64_MAX};
 	const struct tensor *from = k->data;
@@ -168,7 +168,7 @@ static struct value *conv(struct build *b, struct value *x, struct value *k, uin
 		x = emit_(b, ONNX_Pad, x, dims_vector(b, edges, 2 * (many + rank)));
 	/* [1, 1, n], [batch, 1, n], or [1, batch, n]; kernels are [1, 1, n] or [batch, 1, n] */
 	x = unsqueeze(b, x, many && !kernels ? axes + 1 : axes, 2 - many);
-	k = unsqueeze(b, reversed(b, k, rank), kernels ? axes + 1 : axes, 2 - kernels);
+	k = unsqueeze(b, reverse_axes(b, k, rank), kernels ? axes + 1 : axes, 2 - kernels);
 	if (full && known)
 		attr_ints(b, "pads", pads, 2 * rank);
 	if (groups > 1)

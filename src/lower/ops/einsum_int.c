@@ -191,7 +191,8 @@ static void sum_out(struct einsum *e, struct lettered *x, uint32_t after, const 
 }
 
 /* x = x * y. after: the number of the last operand in the product */
-static bool multiply(struct einsum *e, struct lettered *x, struct lettered *y, uint32_t after)
+static bool multiply_operands(struct einsum *e, struct lettered *x, struct lettered *y,
+			      uint32_t after)
 {
 	struct roles r = {"", "", "", ""};
 	char to[6 * MAX_RANK];
@@ -251,7 +252,7 @@ bool lower_integer_einsum(struct build *b, struct node *n)
 	}
 	x = &e->in[0];
 	for (uint32_t i = 1; i < n->nin; i++)
-		if (!multiply(e, x, &e->in[i], i + 1))
+		if (!multiply_operands(e, x, &e->in[i], i + 1))
 			return false;
 	sum_out(e, x, n->nin, "");
 	arrange_axes(e, x, e->result);

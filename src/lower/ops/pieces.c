@@ -10,7 +10,7 @@
 #define MAX_FROM_END 64
 
 /* A bound of a slice; one that counts from the end as it counts from the start */
-static dim bound(struct build *b, struct value *v, dim size)
+static dim bound_from_start(struct build *b, struct value *v, dim size)
 {
 	dim d = known_at(b->cx, v, 0);
 	int64_t k;
@@ -36,8 +36,8 @@ static bool read_range(struct build *b, const struct index *ix, dim size, dim *f
 	}
 	if (ix->kind != IX_SLICE || (ix->v[2] && !(const_int_at(b, ix->v[2], 0, &k) && k == 1)))
 		return false;
-	*from = ix->v[0] ? bound(b, ix->v[0], size) : dim_const(cx, 0);
-	*to = ix->v[1] ? bound(b, ix->v[1], size) : size;
+	*from = ix->v[0] ? bound_from_start(b, ix->v[0], size) : dim_const(cx, 0);
+	*to = ix->v[1] ? bound_from_start(b, ix->v[1], size) : size;
 	return *from && *to && dim_ge(cx, *from, 0) && dim_ge(cx, *to, 0);
 }
 
