@@ -38,7 +38,8 @@ static void print_float(struct dump *d, enum dtype t, double v)
 	sb_str(d->out, text);
 }
 
-/* What the user calls a carried value: the text at its place. NULL: it has no name. */
+/* What the user calls a carried value: the text at its place. NULL: it has no name, or that is the
+ * place of a call. */
 static const char *carried_name(struct dump *d, const struct value *v)
 {
 	uint32_t call;
@@ -48,8 +49,9 @@ static const char *carried_name(struct dump *d, const struct value *v)
 
 	if (!src || src->lib || !n || n > 100)
 		return NULL;
-	const char *name = arena_strdup(d->cx->scratch, src->text + (at.begin - src->base), n);
-	return is_plain_name(name) ? name : NULL;
+	const char *text = src->text + (at.begin - src->base);
+	const char *name = arena_strdup(d->cx->scratch, text, n);
+	return text[n] != '{' && text[n] != '(' && is_plain_name(name) ? name : NULL;
 }
 
 static bool is_dim(const struct value *v)

@@ -41,7 +41,8 @@ struct value {
 	};
 	struct span span;  /* of the text that it comes from */
 	uint32_t id : 30;  /* number in creation order, unique in the compilation */
-	uint32_t sign : 2; /* ONNX level: enum sign of a computed value. See sign_of() */
+	uint32_t sign : 2; /* enum sign of a computed value, of ONNX's operators and raw nodes; not
+				      of constants: ask sign_of() */
 	/* ONNX level: who uses it, see uses.h */
 	uint32_t uses : 30;           /* it has so many uses, or fewer */
 	uint32_t is_result : 1;       /* a block gives it back: it must stay */
@@ -61,8 +62,12 @@ struct node {
 	uint16_t nin, nout;
 	uint16_t nattrs;
 	bool dead; /* it is left out: lowering skips it, drop_unread() takes it from its block */
-	bool lenient : 1;    /* raw, not of the user: the legaliser decides about dtypes */
-	bool by_hand : 1;    /* raw, of the user, with 'optimise' in the header or without it */
+	/* raw, of the library: the legaliser decides about dtypes, and axes may be an attribute or
+	 * an input at each opset */
+	bool lenient : 1;
+	/* raw, of the user, with 'optimise' in the header or without it. Its lengths must keep what
+	 * the header promises. */
+	bool by_hand : 1;
 	bool as_written : 1; /* by_hand without 'optimise': it stays as it is; see operator_of() */
 	/* ONNX level. The first two are duties: who makes a node again on other inputs, or lets one
 	 * stand for another, hands them on (emit_like(), serve_also()). */
@@ -79,7 +84,9 @@ struct node {
 	union {
 		struct block **blocks; /* PyTensor level: of op_loop 1, of op_if 2, of Blockwise
 					  1 or none; NULL ends them */
-		const char *label; /* ONNX level: its name in the model; NULL: that of a result */
+		/* ONNX level: its name in the model, which is what a run says that fails here;
+		 * NULL: that of a result */
+		const char *label;
 	};
 	struct span span;
 	struct node *next; /* in the block */

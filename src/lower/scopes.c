@@ -249,29 +249,13 @@ static uint32_t constant_hash(const struct tensor *t)
 	return (uint32_t)(h ^ h >> 32);
 }
 
-static void constant_known(struct build *b, struct value *v)
-{
-	const struct tensor *t = v->data;
-
-	if (v->known || !is_int((enum dtype)t->dtype) || t->rank > 1 || t->count > MAX_KNOWN)
-		return;
-	struct known *k = arena_alloc(b->cx->arena, sizeof(*k) + t->count * sizeof(dim));
-	k->n = (uint32_t)t->count;
-	for (uint32_t i = 0; i < k->n; i++) {
-		int64_t x;
-		if (!tensor_int(t, i, &x))
-			return;
-		k->at[i] = dim_const(b->cx, x);
-	}
-	v->known = k;
-}
-
 struct value *const_weight(struct build *b, const struct tensor *t)
 {
 	struct value *v = graph_constant(b->cx, t, b->span);
 
 	set_defining_block(b, v);
-	constant_known(b, v);
+	if (is_int((enum dtype)t->dtype))
+		known_of(b->cx, v);
 	return v;
 }
 

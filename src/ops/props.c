@@ -351,7 +351,7 @@ static const char *describe(const struct binder *b, const struct cv *v)
 	return kind_name(v);
 }
 
-static uint32_t count_elements(const struct cv *v)
+static uint32_t list_length(const struct cv *v)
 {
 	if (v->kind == CV_LIST || v->kind == CV_TUPLE)
 		return v->n;
@@ -363,10 +363,10 @@ static bool set_prop(struct binder *b, uint32_t i, struct cv v, struct span s)
 	const struct prop_spec *p = &b->sig->props[i];
 	if (v.kind == CV_POISON)
 		return false;
-	if (count_elements(&v) > MAX_ELEMENTS) {
+	if (list_length(&v) > MAX_ELEMENTS) {
 		error(b->cx, s, E_LIMIT,
 		      "%s: property '%s': a list of %u elements: at most %d are possible",
-		      b->op->name, p->name->s, count_elements(&v), MAX_ELEMENTS);
+		      b->op->name, p->name->s, list_length(&v), MAX_ELEMENTS);
 		return false;
 	}
 	if (b->where[i].end) {

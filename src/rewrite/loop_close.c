@@ -99,7 +99,7 @@ static bool is_own_sum(struct loop_exit *c, const struct value *v)
 }
 
 /* Which input of a sum is what was added up so far? The last one is what is added. */
-static uint32_t before(struct loop_exit *c, const struct node *n, const struct value *x)
+static uint32_t sum_so_far(struct loop_exit *c, const struct node *n, const struct value *x)
 {
 	return is_onnx(n, ONNX_ScatterND) || n->in[0] == x ||
 			       (n->in[1] != x && is_own_sum(c, n->in[0]))
@@ -133,7 +133,7 @@ static bool only_adds(struct loop_exit *c, uint32_t j)
 		if (n == MAX_TERMS || !is_own_sum(c, v) || value_info(c->m, v)->needed)
 			return false;
 		const struct node *sum = v->def;
-		uint32_t at = before(c, sum, x), last = sum->nin - 1u;
+		uint32_t at = sum_so_far(c, sum, x), last = sum->nin - 1u;
 		struct value *term = sum->in[at == last ? 0 : last];
 		if (term == x || is_outer(c->m, c->f, term) ||
 		    (!stacks_small(cx, &term->type, c->f->trips) && !is_like_a_row(c, term)))

@@ -52,17 +52,12 @@ static struct value *behind_reshapes(struct logsum *l, struct value *v)
 	return v;
 }
 
-/* The axis that n, a reduction, takes away or keeps; -1: it is not one axis */
+/* The axis that n, a reduction, takes away or keeps, 0 or 1; -1: it is not one axis */
 static int one_axis(const struct node *n)
 {
-	const struct attr *a = find_attr(n, "axes");
-	int64_t axis = -1;
+	int axes[MAX_RANK], count = onnx_reduced_axes(n, axes);
 
-	if (a && a->n == 1)
-		axis = a->u.ints[0];
-	else if (n->nin == 2 && n->in[1])
-		single_int(n->in[1]->data, &axis);
-	return axis >= 0 && axis < 2 ? (int)axis : -1;
+	return count == 1 && axes[0] < 2 ? axes[0] : -1;
 }
 
 static struct value *input_of(const struct value *v, enum onnx_id op, uint32_t i)

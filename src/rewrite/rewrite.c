@@ -48,18 +48,19 @@ static const struct rewrite {
 
 /* ---- the walk ---- */
 
-/* v, a result of the outermost block from now on, takes the place of old, which nodes read. */
-static void rename_result(struct value *old, struct value *v)
+/* The node of v gives `result`, a result of the outermost block, from now on; what read v reads
+ * that. */
+static void give_result(struct value *v, struct value *result)
 {
-	for (uint32_t i = 0; i < old->def->nout; i++)
-		if (old->def->out[i] == old)
-			old->def->out[i] = v;
-	v->def = old->def;
-	v->sign = old->sign;
-	v->is_result = true;
-	if (!v->known)
-		v->known = old->known;
-	replace_all_uses(old, v);
+	for (uint32_t i = 0; i < v->def->nout; i++)
+		if (v->def->out[i] == v)
+			v->def->out[i] = result;
+	result->def = v->def;
+	result->sign = v->sign;
+	result->is_result = true;
+	if (!result->known)
+		result->known = v->known;
+	replace_all_uses(v, result);
 }
 
 /* Replaces result 0 of n by v. A result of a block keeps its name and place: v's node makes it, or
@@ -75,7 +76,7 @@ static bool replace(struct ctx *cx, struct node *n, struct value *v)
 		return false;
 	}
 	if (out->is_result) {
-		rename_result(v, out);
+		give_result(v, out);
 	} else {
 		replace_all_uses(out, v);
 		if (!v->name && v->def)

@@ -554,7 +554,7 @@ static bool read_sum(struct ctx *cx, struct node *n, struct sum *sum)
 
 /* Is the sum of one k or more k itself? (A node more says what the sum of none is: too much for
  * ONNX Runtime.) */
-static bool is_own_sum(struct ctx *cx, const struct sum *sum, double k)
+static bool sums_to_itself(struct ctx *cx, const struct sum *sum, double k)
 {
 	if (isinf(k) || isnan(k))
 		return sum->open_axis < 0 || cx->opt.target == PTGC_C;
@@ -608,7 +608,8 @@ static bool choose_sum(struct choices *c, struct node *n)
 	if (!is_call(choice, OP_Switch) || prop_bool(cx, n, "keepdims") || !read_sum(cx, n, &sum))
 		return false;
 	for (i = 1; i < 3; i++)
-		if (uniform_number(constant_data(choice->in[i]), &k) && is_own_sum(cx, &sum, k) &&
+		if (uniform_number(constant_data(choice->in[i]), &k) &&
+		    sums_to_itself(cx, &sum, k) &&
 		    same_type(cx, &choice->in[3 - i]->type, &n->in[0]->type))
 			break;
 	if (i == 3 || (condition = condition_of_sum(c, &sum, choice->in[0])) == NULL)

@@ -108,7 +108,7 @@ static uint64_t hash_property(uint64_t h, const struct cv *v)
 	return mix(h, (uint64_t)v->kind);
 }
 
-static uint32_t hash_of(struct ctx *cx, const struct node *n)
+static uint32_t hash_of_call(struct ctx *cx, const struct node *n)
 {
 	uint64_t h = (uint64_t)(n->op - op_table);
 
@@ -136,7 +136,7 @@ static bool may_merge(const struct equal *e, const struct node *n)
 
 static void look_at(struct equal *e, struct node *n)
 {
-	struct probe p = {.hash = hash_of(e->cx, n)};
+	struct probe p = {.hash = hash_of_call(e->cx, n)};
 
 	while (hash_next(&e->found, &p)) {
 		const struct node *before = e->nodes.at[p.number];

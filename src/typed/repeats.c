@@ -117,7 +117,7 @@ static bool look_around(struct repeats *r, uint32_t region, struct value *v)
 
 /* ---- places that are one ---- */
 
-static uint32_t hash_of(const uint8_t *bytes, size_t n)
+static uint32_t hash_of_bytes(const uint8_t *bytes, size_t n)
 {
 	uint64_t h = 0;
 
@@ -188,7 +188,7 @@ static bool find_distinct(struct repeats *r, struct region *g)
 		const uint8_t *row = bytes + (size_t)j * size;
 		struct probe p = {0};
 		bool again = false, looks = j < SAMPLE || c->distinct < j / 4 * 3;
-		p.hash = looks ? hash_of(row, size) : 0;
+		p.hash = looks ? hash_of_bytes(row, size) : 0;
 		while (looks && !again && hash_next(&found, &p))
 			again = !memcmp(row, bytes + (size_t)c->first[p.number] * size, size);
 		if (!again) {
