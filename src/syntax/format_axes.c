@@ -44,12 +44,12 @@ static void one_spelling(struct ftoken *key, struct ftoken *first, struct ftoken
 			return; /* a comment, or a value that only the elaborator knows */
 		elements += t->kind == TOK_INT;
 	}
+	if (last[-1].kind == TOK_COMMA)
+		drop(&last[-1]); /* of a tuple of one */
 	if (elements == 1) {
 		respell(key, TOK_NAME, "axis");
 		drop(first);
 		drop(last);
-		if (last[-1].kind == TOK_COMMA)
-			drop(&last[-1]);
 		return;
 	}
 	respell(key, TOK_NAME, "axes");
