@@ -343,7 +343,7 @@ def test_folded():
         assert y.dtype == want.dtype and np.array_equal(y, want) and np.array_equal(np.signbit(y), np.signbit(want))
 
 
-@pytest.mark.parametrize("start, stop, step", ((0, 2, 1), (5, -3, -2), (-7, 9, 4), (2**63 - 9, 2**63 - 1, 3), (-(2**63), 2**63 - 1, 2**62), (3, 3, 1)))
+@pytest.mark.parametrize("start, stop, step", ((0, 2, 1), (5, -3, -2), (-7, 9, 4), (2**63 - 9, 2**63 - 1, 3), (3, 3, 1)))
 def test_range_of_constants(start, stop, step):
     """Folded: of a column made of it onnx's inference would think that it is a shape beside one of 8 dims."""
     at = ", ".join(f"(Alloc(int64({k}), 2, 2))[1, 1]" for k in (start, stop, step))

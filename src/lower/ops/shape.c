@@ -601,6 +601,16 @@ static struct value *aranges_of_ints(struct build *b, struct value **v)
 	return emit_(b, ONNX_Add, i, as_column_of_items(b, v[0]));
 }
 
+/* The same where both are known: a range that is too long on each run is reported. */
+static void refuse_far_ends(struct build *b, struct value **v)
+{
+	int64_t start, stop, distance;
+
+	if (const_int_at(b, v[0], 0, &start) && const_int_at(b, v[1], 0, &stop) &&
+	    __builtin_sub_overflow(stop, start, &distance))
+		raises(b, "the ends of an ARange are 2^63 or more apart");
+}
+
 /* The runtime's Range counts items by start and stop as float64, which does not hold each int64: it
  * gets what is behind the start. */
 static struct value *arange_int(struct build *b, struct node *n, enum dtype t)
@@ -615,6 +625,7 @@ static struct value *arange_int(struct build *b, struct node *n, enum dtype t)
 	} else if (argument_fits_float64(b, n, 0)) {
 		r = emit_(b, ONNX_Range, v[0], v[1], v[2]);
 	} else {
+		refuse_far_ends(b, v);
 		struct value *distance = emit_(b, ONNX_Sub, v[1], v[0]);
 		struct value *range = emit_(b, ONNX_Range, const_int(b, 0), distance, v[2]);
 		r = check(b, range, is_distance(b, distance, v), "an ARange is too long");
