@@ -327,8 +327,7 @@ def native(posterior):
     with tempfile.TemporaryDirectory() as folder:
         begin = processor_seconds()
         path = f"{folder}/sampler.so"
-        options = {"data": "constants", "cflags": ["-march=native"]}  # as Numba and JAX compile for this processor
-        ptgc.export_nuts(model, path, draws=DRAWS, tune=TUNE, chains=CHAINS, **options, **settings)
+        ptgc.export_nuts(model, path, draws=DRAWS, tune=TUNE, chains=CHAINS, data="constants", **settings)
         library, compiled = ptgc.load(path), processor_seconds() - begin
         begin = time.process_time()
         found = dict(zip(library.outputs, library(np.int64(1))))
@@ -510,9 +509,9 @@ Each distance from the reference is the largest of all elements, in standard err
 | --- | ---: | ---: | ---: | --- | ---: | ---: | ---: | ---: | ---: | --- |"""
 AS_C = """
 ## The sampler as C
-`ptgc.export_nuts(model, "sampler.so", cflags=["-march=native"])` with the same settings. The first seconds are what it takes to
-print, to convert and to compile the sampler, the second ones the run of all chains, one behind the other. All are seconds of the
-processor. Effective draws a second are those of the run.
+`ptgc.export_nuts(model, "sampler.so")` with the same settings. The first seconds are what it takes to print, to convert and to
+compile the sampler, the second ones the run of all chains, one behind the other. All are seconds of the processor. Effective draws
+a second are those of the run.
 
 | posterior | distance of means | of deviations | R-hat | divergent | steps | passes | to compile, s | to run, s | draws a second |
 | --- | ---: | ---: | ---: | ---: | ---: | --- | ---: | ---: | ---: |"""
