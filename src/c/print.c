@@ -313,15 +313,6 @@ struct code_lines {
 	vec(struct code_line) at;
 };
 
-static size_t word_at(const char *s)
-{
-	size_t n = 0;
-
-	while (is_word(s[n]))
-		n++;
-	return n;
-}
-
 static const char *behind(const char *s, const char *word)
 {
 	return strncmp(s, word, strlen(word)) ? s : s + strlen(word);
@@ -334,12 +325,12 @@ static bool sets_variable(struct code_line *l, const char *end, bool *defines)
 
 	for (const char *a = t; a < end; a++)
 		l->writes |= *a == '&' && is_word(a[1]);
-	l->len = word_at(t);
+	l->len = word_length(t);
 	name = behind(behind(behind(t + l->len, " "), "*"), "const ");
 	*defines = l->len && is_word(*name);
 	if (*defines) {
 		t = name;
-		l->len = word_at(t);
+		l->len = word_length(t);
 	}
 	l->name = t;
 	t += l->len;
