@@ -155,8 +155,9 @@ static void make_state(struct printer *p, const struct value *param, const struc
 		copy(p, param, init);
 }
 
-/* Needs v, the next value of a state that is an array, one of its own before the states get theirs?
- * A formula may read states, and an array may be that of one. */
+/* v is the next value of a state that is an array. Must v be in an array of its own before the
+ * states get their next values? So it must if it is a formula, which may read states, and if it
+ * lies in the array of a state. */
 static bool needs_array(struct printer *p, const struct value *v, const struct block *body)
 {
 	const struct held *h = held(p, v);

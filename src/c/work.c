@@ -7,7 +7,8 @@
 
 #include "c/internal.h"
 
-/* Rounds of a loop whose length is no constant: data are more than what is computed from them */
+/* Rounds of a loop whose length is no constant. Inputs are data, which tend to be longer than what
+ * a run computes lengths of. */
 #define SIZE_OF_INPUT 256.0
 #define OTHER_SIZE    16.0
 #define DEEPEST       64 /* tabs */
@@ -78,5 +79,5 @@ double work_of(struct printer *p, const struct words *sizes, const char *s, cons
 		sum += times[deep] * (double)length_of(s);
 		checks |= find_in_line(s, "ptgc_index(") != NULL;
 	}
-	return checks ? sum / 4 : sum; /* what checks indices is no loop for vectors */
+	return checks ? sum / 4 : sum; /* gcc makes no vectors of a loop that checks indices */
 }
