@@ -26,8 +26,7 @@ struct vector_product {
 static const struct value *behind_transposes(const struct value *v, uint32_t *axis)
 {
 	while (!v->data && v->def && v->def->onnx->id == ONNX_Transpose) {
-		const struct attr *perm = find_attr(v->def, "perm");
-		if (!perm || perm->u.ints[0] == 1)
+		if (onnx_transposes_matrix(v->def))
 			*axis = 1u - *axis;
 		v = v->def->in[0];
 	}

@@ -168,21 +168,13 @@ void flatten_shape(struct printer *p, const struct node *n)
 
 /* --- other orders and parts --- */
 
-static uint32_t permuted(const struct node *n, uint32_t k)
-{
-	uint32_t count;
-	const int64_t *perm = ints_of_attr(n, "perm", &count);
-
-	return perm ? (uint32_t)perm[k] : n->in[0]->type.rank - 1u - k;
-}
-
 const char *transpose_at(struct printer *p, const struct node *n, uint32_t i, const char **ix)
 {
 	const char *own[MAX_RANK];
 
 	(void)i;
 	for (uint32_t k = 0; k < n->in[0]->type.rank; k++)
-		own[permuted(n, k)] = ix[k];
+		own[onnx_perm(n, k)] = ix[k];
 	return at(p, n->in[0], own);
 }
 
@@ -191,7 +183,7 @@ void transpose_shape(struct printer *p, const struct node *n)
 	const char *known[MAX_RANK];
 
 	for (uint32_t k = 0; k < n->in[0]->type.rank; k++)
-		known[k] = length(p, n->in[0], permuted(n, k));
+		known[k] = length(p, n->in[0], onnx_perm(n, k));
 	set_lengths(p, n->out[0], known);
 }
 

@@ -252,6 +252,8 @@ struct known *known_new(struct ctx *cx, uint32_t n);
 const struct known *known_of(struct ctx *cx, struct value *v);
 /* Element i of v, which may be a constant of any size; DIM_NONE: not known */
 dim known_at(struct ctx *cx, const struct value *v, uint32_t i);
+/* The same where it is a number: *k; false: it is none, or not known */
+bool known_int(struct ctx *cx, const struct value *v, uint64_t i, int64_t *k);
 /* The same where a single element broadcasts. Of larger constants and those of more axes than
  * known_of() takes nothing is known. */
 dim known_broadcast(struct ctx *cx, struct value *v, uint32_t i);

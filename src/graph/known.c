@@ -39,16 +39,21 @@ const struct known *known_of(struct ctx *cx, struct value *v)
 	return v->known = k;
 }
 
+bool known_int(struct ctx *cx, const struct value *v, uint64_t i, int64_t *k)
+{
+	if (v->data)
+		return tensor_int(v->data, i, k);
+	return v->known && i < v->known->n && v->known->at[i] &&
+	       dim_is_const(cx, v->known->at[i], k);
+}
+
 dim known_at(struct ctx *cx, const struct value *v, uint32_t i)
 {
 	int64_t k;
 
 	if (v->known && i < v->known->n)
 		return v->known->at[i];
-	if (v->data && is_int((enum dtype)v->type.dtype) && i < v->data->count &&
-	    tensor_int(v->data, i, &k))
-		return dim_const(cx, k);
-	return DIM_NONE;
+	return known_int(cx, v, i, &k) ? dim_const(cx, k) : DIM_NONE;
 }
 
 dim known_broadcast(struct ctx *cx, struct value *v, uint32_t i)

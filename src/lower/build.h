@@ -201,7 +201,6 @@ struct value *const_of(struct build *b, enum dtype t, double v);         /* t[],
 struct value *const_int_of(struct build *b, enum dtype t, int64_t v);
 struct value *const_tensor(struct build *b, const struct tensor *t);
 struct value *low_constant(struct build *b, struct value *v); /* low() of a typed constant */
-bool const_int_at(struct build *b, struct value *v, uint32_t i, int64_t *out);
 
 /* build.c: casts, axes, slices, reductions */
 bool has_op(struct build *b, enum onnx_id op); /* at this opset */

@@ -52,14 +52,6 @@ struct value *const_of(struct build *b, enum dtype t, double v)
 	return const_scalar(b, t, to);
 }
 
-bool const_int_at(struct build *b, struct value *v, uint32_t i, int64_t *out)
-{
-	if (v->data && i < v->data->count)
-		return tensor_int(v->data, i, out);
-	return v->known && i < v->known->n && v->known->at[i] &&
-	       dim_is_const(b->cx, v->known->at[i], out);
-}
-
 struct value *const_reshaped(struct build *b, struct value *v, const int64_t *shape, uint32_t rank)
 {
 	struct tensor *t = tensor_new(b->cx, (enum dtype)v->type.dtype, (int)rank, shape);

@@ -641,7 +641,7 @@ static uint32_t hash_id(const struct value *v)
 	return v->id * UINT32_C(0x9e3779b1);
 }
 
-static bool is_result(const struct build *b, const struct value *v)
+static bool is_output(const struct build *b, const struct value *v)
 {
 	struct probe p = {.hash = hash_id(v)};
 	while (hash_next(&b->cse->shared->outputs, &p))
@@ -655,7 +655,7 @@ static struct value *output(struct build *b, struct graph *to, struct value *t, 
 {
 	b->span = t->span;
 	struct value *v = low(b, t);
-	if ((!v->def && v->name != name) || v->data || is_result(b, v))
+	if ((!v->def && v->name != name) || v->data || is_output(b, v))
 		v = identity(b, v);
 	v->name = name;
 	if (v->def)

@@ -60,7 +60,7 @@ static struct value *bitwise_and(struct build *b, struct node *n)
 	bool is_signed = dtypes[t].kind == KIND_INT;
 	int64_t m, bits = 0;
 
-	if (!mask->type.rank && const_int_at(b, mask, 0, &m) && m > 0 && m < INT64_MAX &&
+	if (!mask->type.rank && known_int(b->cx, mask, 0, &m) && m > 0 && m < INT64_MAX &&
 	    !(m & (m + 1)) && dtype_holds_int(t, (uint64_t)m + is_signed, false)) {
 		if (is_signed)
 			return emit_(b, ONNX_Mod, x, const_int_of(b, t, m + 1));

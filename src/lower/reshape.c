@@ -189,7 +189,7 @@ static struct value *stretched(struct build *b, struct value *v, const dim *dims
 	}
 	/* The leading dims of 1 are left out; but where v gets them by an Unsqueeze, that may go.
 	 */
-	if (is_onnx(v->def, ONNX_Unsqueeze) && const_int_at(b, v->def->in[1], 0, &first) && !first)
+	if (is_onnx(v->def, ONNX_Unsqueeze) && known_int(b->cx, v->def->in[1], 0, &first) && !first)
 		same = 0;
 	if (lead || dims_are_const(b->cx, to, rank, ints))
 		same = 0;

@@ -205,7 +205,7 @@ static const struct value *steps_of_one(struct build *b, const struct value *v, 
 		v = v->def->in[0];
 	const struct node *n = v->def;
 	if (!is_onnx(n, ONNX_Range) || n->in[0]->type.dtype != DT_INT64 ||
-	    !const_int_at(b, n->in[0], 0, start) || !const_int_at(b, n->in[2], 0, &step) ||
+	    !known_int(b->cx, n->in[0], 0, start) || !known_int(b->cx, n->in[2], 0, &step) ||
 	    step != 1)
 		return NULL;
 	return v;

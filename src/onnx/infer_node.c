@@ -311,9 +311,9 @@ const struct known *input_known(struct infer *f, uint32_t i)
 
 bool input_const(struct infer *f, uint32_t i, uint32_t at, int64_t *v)
 {
-	const struct known *k = input_known(f, i);
+	const struct value *in = input(f, i);
 
-	return k && at < k->n && dim_is_const(f->cx, k->at[at], v);
+	return in && known_int(f->cx, in, at, v);
 }
 
 int64_t input_count(struct infer *f, uint32_t i)

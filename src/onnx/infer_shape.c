@@ -553,9 +553,12 @@ enum onnx_infer_result onnx_transpose(struct infer *f)
 		return ONNX_ERROR;
 	}
 	for (uint32_t i = 0; i < t.rank; i++) {
-		uint32_t a;
-		if (!resolve_axis(f, perm ? perm->u.ints[i] : t.rank - 1 - (int64_t)i, t.rank, &a))
+		uint32_t a = onnx_perm(f->n, i);
+		if (a >= t.rank) {
+			infer_error(f, E_RANGE, "perm has %lld, but the axes of %s are 0 to %u",
+				    (long long)perm->u.ints[i], type_str(f->cx, t), t.rank - 1u);
 			return ONNX_ERROR;
+		}
 		if (seen[a]) {
 			infer_error(f, E_RANGE, "axis %u is given twice in perm", a);
 			return ONNX_ERROR;

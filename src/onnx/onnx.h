@@ -94,6 +94,10 @@ static inline bool takes_axes(const struct onnx_op *op)
 /* The axis that n names in its attribute, counted from the front of its first input; `otherwise`: n
  * names none */
 uint32_t onnx_axis(const struct node *n, int64_t otherwise);
+/* The axis of the operand of n, a Transpose, that is axis i of its result */
+uint32_t onnx_perm(const struct node *n, uint32_t i);
+/* Does n, a Transpose, give a matrix with its two axes exchanged? */
+bool onnx_transposes_matrix(const struct node *n);
 /* The axes that n names in its attribute or its second input, counted from the front of a value of
  * that rank, without order; -1: they are not known. Returns their number, 0 if it names none. */
 int onnx_axes(const struct node *n, uint32_t rank, int *axes);

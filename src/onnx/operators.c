@@ -188,6 +188,18 @@ uint32_t onnx_axis(const struct node *n, int64_t otherwise)
 	return (uint32_t)(axis < 0 ? axis + n->in[0]->type.rank : axis);
 }
 
+uint32_t onnx_perm(const struct node *n, uint32_t i)
+{
+	const struct attr *perm = find_attr(n, "perm");
+
+	return perm ? (uint32_t)perm->u.ints[i] : n->in[0]->type.rank - 1u - i;
+}
+
+bool onnx_transposes_matrix(const struct node *n)
+{
+	return n->in[0]->type.rank == 2 && onnx_perm(n, 0) == 1;
+}
+
 int onnx_axes(const struct node *n, uint32_t rank, int *axes)
 {
 	const struct attr *list = find_attr(n, "axes");

@@ -172,7 +172,6 @@ bool can_be_batch_last(struct layouts *l, const struct node *n)
 {
 	int axes[MAX_RANK];
 	int64_t list[MAX_RANK];
-	const struct attr *perm;
 	uint32_t rank = n->nin && n->in[0] ? n->in[0]->type.rank : 0;
 
 	if (n->as_written || n->nout < 1)
@@ -190,8 +189,7 @@ bool can_be_batch_last(struct layouts *l, const struct node *n)
 	case ONNX_Squeeze:
 		return spares_points(axes, onnx_axes(n, rank, axes));
 	case ONNX_Transpose:
-		perm = find_attr(n, "perm");
-		return perm && !perm->u.ints[0];
+		return !onnx_perm(n, 0);
 	case ONNX_Concat:
 	case ONNX_Split:
 	case ONNX_Gather:
@@ -349,7 +347,7 @@ void make_batch_last(struct layouts *l, struct node *n)
 		break;
 	case ONNX_Transpose:
 		for (uint32_t i = 0; i < rank; i++)
-			list[i] = i + 1 < rank ? find_attr(n, "perm")->u.ints[i + 1] - 1 : i;
+			list[i] = i + 1 < rank ? onnx_perm(n, i + 1) - 1 : i;
 		set_ints(l->cx, n, "perm", list, rank);
 		break;
 	case ONNX_Concat:

@@ -32,8 +32,8 @@ static bool counts_within(struct build *b, const struct value *at, dim length)
 	if (!computes(n, ONNX_Range))
 		return true;
 	dim stop = known_at(b->cx, n->in[1], 0);
-	return const_int_at(b, n->in[0], 0, &start) && start >= 0 &&
-	       const_int_at(b, n->in[2], 0, &step) && step >= 1 && stop &&
+	return known_int(b->cx, n->in[0], 0, &start) && start >= 0 &&
+	       known_int(b->cx, n->in[2], 0, &step) && step >= 1 && stop &&
 	       dim_ge(b->cx, dim_sub(b->cx, length, stop), 0);
 }
 

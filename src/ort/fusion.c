@@ -183,15 +183,14 @@ static bool fails_if_empty(const struct fusion *f, const struct node *n)
 	return false;
 }
 
-/* What v is the transposed matrix of; NULL: of none. */
-static struct value *before_transpose(struct value *v)
+/* The matrix that v is, transposed; NULL: v is none */
+static struct value *matrix_behind_transpose(struct value *v)
 {
 	while (v->def && computes(v->def, ONNX_Identity))
 		v = v->def->in[0];
-	if (!v->def || !computes(v->def, ONNX_Transpose) || v->type.rank != 2)
+	if (!computes(v->def, ONNX_Transpose) || !onnx_transposes_matrix(v->def))
 		return NULL;
-	const struct attr *perm = find_attr(v->def, "perm");
-	return !perm || perm->u.ints[0] == 1 ? v->def->in[0] : NULL;
+	return v->def->in[0];
 }
 
 /* Side i of the product n is parted from the Transpose that it comes from. Releases without a
@@ -213,7 +212,7 @@ static void prevent_before(struct fusion *f, struct build at, struct node *n)
 	bool never = unset_if_empty(f, n) || fails_if_empty(f, n) || lacks_fused(f, n);
 	bool transposed[2] = {false, false};
 	struct node *factors[2] = {NULL, NULL};
-	struct value *matrix = n->in[1]->type.rank == 1 ? before_transpose(n->in[0]) : NULL;
+	struct value *matrix = n->in[1]->type.rank == 1 ? matrix_behind_transpose(n->in[0]) : NULL;
 
 	if (matrix) { /* a.T @ v is v @ a, where there is nothing to fuse */
 		become(f->cx, n, ONNX_MatMul, n->in[1], matrix);

@@ -130,20 +130,14 @@ static double pieces(const struct graph_layouts *p, const struct node *n, uint32
 	return k * parts;
 }
 
-static bool is_transpose(const struct node *n)
-{
-	return is_onnx(n, ONNX_Transpose) && find_attr(n, "perm");
-}
-
 /* The axes of a Transpose whose operand or result is batch-last; true: it has nothing to do */
 static bool batch_last_perm(const struct node *n, bool in, bool out, int64_t *perm)
 {
 	uint32_t rank = n->in[0]->type.rank;
-	const int64_t *old = find_attr(n, "perm")->u.ints;
 	bool same = true;
 
 	for (uint32_t i = 0; i < rank; i++) {
-		int64_t k = old[out ? (i + 1) % rank : i];
+		int64_t k = onnx_perm(n, out ? (i + 1) % rank : i);
 		perm[i] = in ? (k ? k : rank) - 1 : k;
 		same &= perm[i] == i;
 	}
@@ -152,12 +146,12 @@ static bool batch_last_perm(const struct node *n, bool in, bool out, int64_t *pe
 
 static bool reads_batch_last(const struct graph_layouts *p, const struct node *n)
 {
-	return !is_transpose(n) || has_points(p, n->in[0]);
+	return !is_onnx(n, ONNX_Transpose) || has_points(p, n->in[0]);
 }
 
 static bool gives_batch_last(const struct graph_layouts *p, const struct node *n)
 {
-	return !is_transpose(n) || has_points(p, n->out[0]);
+	return !is_onnx(n, ONNX_Transpose) || has_points(p, n->out[0]);
 }
 
 /* What is said of times here need only tell which of two sides is faster: the time that both take
@@ -350,7 +344,7 @@ static bool can_take_part(struct graph_layouts *p, const struct node *n)
 		wide |= has_points(p, n->out[i]);
 	if (!wide || n->nin > MAX_IN || n->as_written || onnx_has_blocks(n->onnx) || !n->in[0])
 		return false;
-	if (is_transpose(n)) /* the runtime makes one node of that and a product */
+	if (is_onnx(n, ONNX_Transpose)) /* the runtime makes one node of that and a product */
 		return !p->multiplied[n->out[0]->id];
 	for (uint32_t i = 0; i < n->nout; i++)
 		if (!n->out[i]->type.rank || !dim_eq(p->l.cx, n->out[i]->type.dims[0], p->l.points))
@@ -467,7 +461,7 @@ static void relayout_all(struct graph_layouts *p, struct block *b)
 		for (uint32_t i = 0; i < n->nout; i++)
 			old[i] = n->out[i]->type;
 		bool gives = gives_batch_last(p, n);
-		if (is_transpose(n))
+		if (is_onnx(n, ONNX_Transpose))
 			last = relayout_transpose(p, n);
 		else
 			make_batch_last(&p->l, n);

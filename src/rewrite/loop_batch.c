@@ -204,14 +204,13 @@ static struct value *moved_axes(struct batch *at, const struct node *n)
 
 static struct value *transposition(struct batch *at, const struct node *n)
 {
-	const struct attr *a = find_attr(n, "perm");
 	uint32_t rank = n->out[0]->type.rank;
 	int64_t perm[MAX_RANK] = {0};
 
 	if (rank + 1 > MAX_RANK)
 		return NULL;
 	for (uint32_t i = 0; i < rank; i++)
-		perm[i + 1] = 1 + (a ? a->u.ints[i] : rank - 1 - i);
+		perm[i + 1] = 1 + (int64_t)onnx_perm(n, i);
 	return transpose(at->b, at->all[0], perm);
 }
 

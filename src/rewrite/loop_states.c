@@ -22,7 +22,6 @@ struct states {
 	struct ctx *cx;
 	struct owner *owner;      /* by value id */
 	bool *live;               /* by value id */
-	bool *result;             /* by value id: a block gives it back */
 	struct value **same;      /* by value id: the value that this one equals; NULL: itself */
 	vec(struct value *) todo; /* live values whose inputs are not marked yet */
 	bool changed;
@@ -163,7 +162,7 @@ static void replace_in_block(struct states *s, struct block *k, struct node *aft
 			     struct value *by)
 {
 	s->changed = true;
-	if (!s->result[v->id]) {
+	if (!v->is_result) {
 		replace_all_uses(v, by);
 		return;
 	}
@@ -218,13 +217,6 @@ static void merge_states(struct states *s, struct block *k)
 	for (struct walk w = {.root = k}; walk(&w, WALK_AFTER);)
 		if (is_loop(w.at.node))
 			merge_in_loop(s, w.at.block, w.at.node);
-}
-
-static void mark_results(struct states *s, struct block *k)
-{
-	for (struct walk w = {.root = k}; walk(&w, WALK_ENTER);)
-		for (uint32_t i = 0; i < w.at.block->results.len; i++)
-			s->result[w.at.block->results.at[i]->id] = true;
 }
 
 /* ---- what nobody reads ---- */
@@ -340,10 +332,8 @@ void loop_states(struct ctx *cx, struct graph *g)
 {
 	struct states s = {.cx = cx};
 
-	s.result = new_array(cx->scratch, bool, cx->next_id + 1);
 	/* at most one more value for each that is a result */
 	s.same = new_array(cx->scratch, struct value *, 2 * (size_t)cx->next_id + 1);
-	mark_results(&s, g->block);
 	merge_states(&s, g->block);
 	if (s.changed)
 		resolve_inputs(g->block);

@@ -18,11 +18,6 @@ struct value *drop_identity(struct ctx *cx, struct node *n)
 	return n->in[0];
 }
 
-static bool int_at(const struct value *v, uint64_t i, int64_t *k)
-{
-	return v->data && i < v->data->count && tensor_int(v->data, i, k);
-}
-
 /* Slice that takes all of each axis. An unrolled loop of the library leaves x[:1] of one row, as
  * the lengths of its states are open. */
 struct value *drop_slice(struct ctx *cx, struct node *n)
@@ -33,9 +28,9 @@ struct value *drop_slice(struct ctx *cx, struct node *n)
 	if (n->nin < 4 || !n->in[3] || !n->in[3]->data)
 		return NULL;
 	for (uint64_t i = 0; i < n->in[3]->data->count; i++) {
-		if (!int_at(n->in[1], i, &start) || !int_at(n->in[2], i, &end) ||
-		    !int_at(n->in[3], i, &axis) ||
-		    (n->nin > 4 && n->in[4] && !int_at(n->in[4], i, &step)) || step != 1)
+		if (!known_int(cx, n->in[1], i, &start) || !known_int(cx, n->in[2], i, &end) ||
+		    !known_int(cx, n->in[3], i, &axis) ||
+		    (n->nin > 4 && n->in[4] && !known_int(cx, n->in[4], i, &step)) || step != 1)
 			return NULL;
 		axis += axis < 0 ? x->type.rank : 0;
 		if (!dim_is_const(cx, x->type.dims[axis], &length) || end < length ||
@@ -76,18 +71,6 @@ struct value *merge_casts(struct ctx *cx, struct node *n)
 	return n->in[0]->type.dtype == n->out[0]->type.dtype ? n->in[0] : NULL;
 }
 
-static bool perm_of(const struct node *n, int64_t *perm)
-{
-	const struct attr *a = find_attr(n, "perm");
-	uint32_t rank = n->out[0]->type.rank;
-
-	if (a && a->n != rank)
-		return false;
-	for (uint32_t i = 0; i < rank; i++)
-		perm[i] = a ? a->u.ints[i] : rank - 1 - i;
-	return true;
-}
-
 /* Does the permutation move one axis, and leave the others in their order? */
 static bool moves_one_axis(const int64_t *perm, uint32_t rank)
 {
@@ -114,12 +97,14 @@ struct value *merge_transposes(struct ctx *cx, struct node *n)
 	struct value *x = n->in[0];
 	bool identity = true;
 
-	if (!perm_of(n, outer))
-		return NULL;
-	if (is_op(x, ONNX_Transpose) && perm_of(x->def, inner)) {
+	for (uint32_t i = 0; i < rank; i++)
+		outer[i] = onnx_perm(n, i);
+	if (is_op(x, ONNX_Transpose)) {
 		int64_t *both = new_array(cx->arena, int64_t, rank + 1);
-		for (uint32_t i = 0; i < rank; i++)
-			both[i] = inner[outer[i]];
+		for (uint32_t i = 0; i < rank; i++) {
+			inner[i] = onnx_perm(x->def, i);
+			both[i] = onnx_perm(x->def, (uint32_t)outer[i]);
+		}
 		if (rank && both[rank - 1] != rank - 1 && !moves_one_axis(both, rank) &&
 		    moves_one_axis(inner, rank) && moves_one_axis(outer, rank))
 			return NULL;
@@ -139,12 +124,10 @@ struct value *merge_transposes(struct ctx *cx, struct node *n)
  * have one other reader, as data have that a gradient takes too, or many if it is small. */
 static bool transposes_freely(const struct value *v)
 {
-	int64_t perm[MAX_RANK];
-
 	if (v->type.rank != 2)
 		return false;
 	if (is_op(v, ONNX_Transpose))
-		return is_used_once(v) && perm_of(v->def, perm) && !perm[1];
+		return is_used_once(v) && onnx_transposes_matrix(v->def);
 	return is_constant(v) && !v->data->splat &&
 	       v->data->count <= (v->uses <= 2 ? MAX_TURNED : MAX_COPIED) &&
 	       dtypes[v->type.dtype].size > 1;
@@ -172,11 +155,9 @@ static struct value *transposed(struct ctx *cx, struct value *v)
 /* The Transpose of A @ B is the product of the transposes, if those take no node. */
 struct value *transpose_factors(struct ctx *cx, struct node *n)
 {
-	int64_t perm[MAX_RANK];
 	struct value *x = n->in[0];
 
-	if (n->out[0]->type.rank != 2 || !is_op(x, ONNX_MatMul) || !is_used_once(x) ||
-	    !perm_of(n, perm) || perm[1])
+	if (!onnx_transposes_matrix(n) || !is_op(x, ONNX_MatMul) || !is_used_once(x))
 		return NULL;
 	struct value *a = resolve(x->def->in[0]), *b = resolve(x->def->in[1]);
 	if (!transposes_freely(a) || !transposes_freely(b))
@@ -202,16 +183,15 @@ static struct value *same_elements(struct ctx *cx, struct value *v, const struct
  * columns. An unrolled loop of the library leaves such nodes. */
 struct value *concat_in_place(struct ctx *cx, struct node *n)
 {
-	int64_t perm[MAX_RANK];
 	uint32_t rank = n->out[0]->type.rank, to = 0;
 	struct value *x = n->in[0];
 
-	if (!is_op(x, ONNX_Concat) || int_of_attr(x->def, "axis", 0) || !perm_of(n, perm))
+	if (!is_op(x, ONNX_Concat) || int_of_attr(x->def, "axis", 0))
 		return NULL;
-	while (perm[to])
+	while (onnx_perm(n, to))
 		to++;
 	for (uint32_t i = 0; i < rank; i++)
-		if (i != to && perm[i] != (int64_t)i + (i < to))
+		if (i != to && onnx_perm(n, i) != i + (i < to))
 			return NULL;
 	const struct node *concat = x->def;
 	struct value **in = new_array(cx->arena, struct value *, concat->nin);
@@ -220,7 +200,7 @@ struct value *concat_in_place(struct ctx *cx, struct node *n)
 		struct type t = v->type;
 		t.dims = new_array(cx->arena, dim, rank);
 		for (uint32_t k = 0; k < rank; k++)
-			t.dims[k] = v->type.dims[perm[k]];
+			t.dims[k] = v->type.dims[onnx_perm(n, k)];
 		if (!dim_is(cx, t.dims[to], 1) || !(in[i] = same_elements(cx, v, &t)))
 			return NULL;
 	}
@@ -329,7 +309,7 @@ struct value *slice_before_expand(struct ctx *cx, struct node *n)
 		if (!n->in[i] || !n->in[i]->data)
 			return NULL;
 	for (uint64_t i = 0; i < n->in[3]->data->count; i++) {
-		if (!int_at(n->in[3], i, &axis))
+		if (!known_int(cx, n->in[3], i, &axis))
 			return NULL;
 		axis += axis < 0 ? rank : 0;
 		if (axis >= rank - covered) /* the lengths would have to be others */

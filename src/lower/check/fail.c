@@ -82,7 +82,7 @@ static bool is_list(struct build *b, const struct value *v)
 	return same_dims(b->cx, *x, *y) || (is_single(b->cx, x) && is_single(b->cx, y));
 }
 
-/* Is v a constant of one finite or infinite number? */
+/* Is v one number that is known, in a constant or a weight, and not NaN? */
 static bool is_bound(const struct value *v, double *k)
 {
 	return is_float((enum dtype)v->type.dtype) && single_number(v->data, k) && !isnan(*k);

@@ -160,7 +160,7 @@ static bool lower_wide_fourier(struct build *b, struct node *k, const struct wid
 		*flat = dims_product(b->cx, length->type.dims, length->type.rank);
 		length = same_for_all(b, reshape(b, cast(b, length, DT_INT64), flat, 1));
 	}
-	const_int_at(b, low(b, k->in[2]), 0, &axis);
+	known_int(b->cx, low(b, k->in[2]), 0, &axis);
 	axis += axis < 0 ? r->rank - 1 : 0;
 	memcpy(d, x->type.dims, (batch + r->rank - 1u) * sizeof(dim));
 	d[batch + axis] = r->dims[axis];

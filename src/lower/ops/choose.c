@@ -30,7 +30,7 @@ static struct value *nonzero_divisor(struct build *b, struct value *size)
 {
 	int64_t k;
 
-	if (const_int_at(b, size, 0, &k))
+	if (known_int(b->cx, size, 0, &k))
 		return k ? size : const_int(b, 1);
 	struct value *none = emit_(b, ONNX_Equal, size, const_int(b, 0));
 	return emit_(b, ONNX_Where, none, const_int(b, 1), size);
@@ -41,7 +41,7 @@ static struct value *check_some_choice(struct build *b, struct value *at, struct
 {
 	int64_t k;
 
-	if (const_int_at(b, size, 0, &k) && k > 0)
+	if (known_int(b->cx, size, 0, &k) && k > 0)
 		return at;
 	struct value *sizes = emit_(b, ONNX_Add, emit_(b, ONNX_Mul, at, const_int(b, 0)), size);
 	return check_all(b, at, emit_(b, ONNX_Greater, sizes, const_int(b, 0)));
@@ -63,7 +63,7 @@ struct value *length_at(struct build *b, struct value *dims, uint32_t i)
 {
 	int64_t k;
 
-	if (const_int_at(b, dims, i, &k))
+	if (known_int(b->cx, dims, i, &k))
 		return const_int(b, k);
 	dims = cast(b, dims, DT_INT64);
 	return emit_(b, ONNX_Gather, dims, const_int(b, i));

@@ -381,7 +381,7 @@ bool lower_convolve(struct build *b, struct node *n)
 	struct value *mode = mode_of_all(b, low(b, n->in[2])), *r;
 	uint32_t rank = is_call(n, OP_Convolve1d) ? 1 : 2;
 	int64_t full;
-	bool fixed = const_int_at(b, mode, 0, &full);
+	bool fixed = known_int(b->cx, mode, 0, &full);
 
 	if (!check_static_sizes(b, n, rank, fixed && !full))
 		return false;

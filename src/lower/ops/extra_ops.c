@@ -364,7 +364,7 @@ static struct value *constant_rows(struct build *b, struct value *repeats, dim l
 		return NULL;
 	bool one = repeats->data->count == 1;
 	for (int64_t i = 0; i < n; i++) {
-		if (!const_int_at(b, repeats, one ? 0 : (uint32_t)i, &k) || k > MAX_IOTA)
+		if (!known_int(b->cx, repeats, one ? 0 : (uint32_t)i, &k) || k > MAX_IOTA)
 			return NULL;
 		if (k < 0) {
 			raises(b, "%lld repeats", (long long)k);
@@ -375,7 +375,7 @@ static struct value *constant_rows(struct build *b, struct value *repeats, dim l
 	}
 	row = new_array(b->cx->arena, int64_t, (size_t)sum + 1);
 	for (int64_t i = 0; i < n; i++) {
-		const_int_at(b, repeats, one ? 0 : (uint32_t)i, &k);
+		known_int(b->cx, repeats, one ? 0 : (uint32_t)i, &k);
 		while (k-- > 0)
 			row[at++] = i;
 	}

@@ -81,7 +81,7 @@ static struct value *bluestein(struct build *b, struct value *x, struct value *n
 	const char *without = half ? "_Any_length_half" : "_Any_length";
 	int64_t length = 0, l = 1;
 
-	if (!const_int_at(b, n, 0, &length))
+	if (!known_int(b->cx, n, 0, &length))
 		return dft_by_library(b, has_op(b, ONNX_DFT) ? with : without, x, &n, 1);
 	while (l < 2 * length - 1)
 		l *= 2;
@@ -133,7 +133,7 @@ static struct value *transform(struct build *b, struct value *x, struct value *n
 			       bool half)
 {
 	int64_t length = 0;
-	bool constant = const_int_at(b, n, 0, &length);
+	bool constant = known_int(b->cx, n, 0, &length);
 	bool power = constant && !(length & (length - 1)); /* DFT takes them */
 	int64_t k = half ? length / 2 + 1 : length;
 
@@ -187,7 +187,7 @@ bool lower_fourier(struct build *b, struct node *n)
 	struct value *x = low(b, n->in[0]);
 	int64_t rank = n->out[0]->type.rank - 1, axis = 0;
 
-	const_int_at(b, low(b, n->in[2]), 0, &axis);
+	known_int(b->cx, low(b, n->in[2]), 0, &axis);
 	if (x->type.rank == rank)
 		x = unsqueeze(b, x, &rank, 1);
 	x = cast(b, x, wide_float(b));

@@ -60,7 +60,7 @@ static struct value *slice_indices(struct build *b, struct index *ix, dim size)
 	bool fixed = true;
 
 	for (int i = 0; i < 3; i++)
-		fixed &= !ix->v[i] || const_int_at(b, ix->v[i], 0, &v[i]);
+		fixed &= !ix->v[i] || known_int(b->cx, ix->v[i], 0, &v[i]);
 	bool inside = fixed && v[0] >= 0 && v[1] >= 0 && v[2] > 0 && v[1] != INT64_MAX &&
 		      dim_ge(b->cx, size, v[1]);
 	if (inside || (fixed && v[2] > 0 && dim_is_const(b->cx, size, &n))) {

@@ -28,7 +28,7 @@ static bool is_zero_width(struct build *b, struct value *width)
 {
 	int64_t k;
 
-	return const_int_at(b, width, 0, &k) && k == 0;
+	return known_int(b->cx, width, 0, &k) && k == 0;
 }
 
 static struct value *const_pair(struct build *b, const struct tensor *v, uint32_t axis,
@@ -188,7 +188,7 @@ static struct value *ramp(struct build *b, const struct pad *p, int side)
 	struct value *i = count_to(b, width);
 	int64_t axes[MAX_RANK], n = 0, k;
 
-	if (const_int_at(b, width, 0, &k))
+	if (known_int(b->cx, width, 0, &k))
 		i = counting(b, dim_const(b->cx, k));
 	if (side)
 		i = emit_(b, ONNX_Sub, emit_(b, ONNX_Sub, width, const_int(b, 1)), i);
@@ -225,7 +225,7 @@ static struct value *pad_computed(struct build *b, struct pad *p, struct value *
 			if (is_zero_width(b, p->width[p->axis][side]))
 				continue;
 			if (lengths &&
-			    (!const_int_at(b, lengths[p->axis][side], 0, &length) || length < 1)) {
+			    (!known_int(b->cx, lengths[p->axis][side], 0, &length) || length < 1)) {
 				unsupported(b, "stat_length must be a constant above 0");
 				return p->x;
 			}
@@ -262,7 +262,7 @@ static struct value *constant_source_indices(struct build *b, const struct pad *
 	int64_t before, after;
 	struct value **w = (struct value **)p->width[p->axis];
 
-	if (!const_int_at(b, w[0], 0, &before) || !const_int_at(b, w[1], 0, &after) ||
+	if (!known_int(b->cx, w[0], 0, &before) || !known_int(b->cx, w[1], 0, &after) ||
 	    before > 4096 || after > 4096 || n > 4096)
 		return NULL;
 	int64_t total = before + n + after,
@@ -289,8 +289,8 @@ static struct value *source_indices(struct build *b, const struct pad *p)
 	b->cse->shared->small_ints = true;
 	if (p->mode[0] == 'r')
 		period = emit_(b, ONNX_Sub, period, const_int(b, 2));
-	if (p->mode[0] == 'r' || (!dim_ge(b->cx, size, 1) &&
-				  !(const_int_at(b, w[0], 0, &k) && const_int_at(b, w[1], 0, &k))))
+	if (p->mode[0] == 'r' || (!dim_ge(b->cx, size, 1) && !(known_int(b->cx, w[0], 0, &k) &&
+							       known_int(b->cx, w[1], 0, &k))))
 		period = emit_(b, ONNX_Max, period, const_int(b, 1));
 	b->cse->shared->small_ints = false;
 	at = emit_(b, ONNX_Mod, at, period);
@@ -309,7 +309,7 @@ static bool is_onnx_reflection(struct build *b, const struct pad *p)
 	int64_t k;
 
 	for (uint32_t i = 0; i < 2 * p->rank; i++)
-		if (!const_int_at(b, p->width[i / 2][i % 2], 0, &k) ||
+		if (!known_int(b->cx, p->width[i / 2][i % 2], 0, &k) ||
 		    (k && !dim_ge(b->cx, p->x->type.dims[i / 2], k + 1)))
 			return false;
 	return p->mode[0] == 'r';
@@ -350,7 +350,7 @@ static bool is_empty(struct build *b, const struct pad *p, uint32_t i)
 static void known_widths(struct build *b, const struct pad *p, uint32_t i, int64_t w[2])
 {
 	for (int side = 0; side < 2; side++)
-		if (!const_int_at(b, p->width[i][side], 0, &w[side]))
+		if (!known_int(b->cx, p->width[i][side], 0, &w[side]))
 			w[side] = -1;
 }
 
@@ -366,7 +366,7 @@ static bool divides_by_length(struct build *b, const struct pad *p, uint32_t i)
 	bool known = dim_is_const(b->cx, p->x->type.dims[i], &k);
 
 	for (uint32_t j = 0; j < 2 * p->rank; j++)
-		known &= const_int_at(b, p->width[j / 2][j % 2], 0, &k);
+		known &= known_int(b->cx, p->width[j / 2][j % 2], 0, &k);
 	return p->mode[0] != 'r' && !known;
 }
 

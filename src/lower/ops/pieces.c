@@ -28,13 +28,13 @@ static bool read_range(struct build *b, const struct index *ix, dim size, dim *f
 	int64_t k;
 
 	if (ix->kind == IX_ARRAY) {
-		if (ix->v[0]->type.rank || !const_int_at(b, ix->v[0], 0, &k) || k < 0)
+		if (ix->v[0]->type.rank || !known_int(b->cx, ix->v[0], 0, &k) || k < 0)
 			return false;
 		*from = dim_const(cx, k);
 		*to = dim_const(cx, k + 1);
 		return true;
 	}
-	if (ix->kind != IX_SLICE || (ix->v[2] && !(const_int_at(b, ix->v[2], 0, &k) && k == 1)))
+	if (ix->kind != IX_SLICE || (ix->v[2] && !(known_int(b->cx, ix->v[2], 0, &k) && k == 1)))
 		return false;
 	*from = ix->v[0] ? bound_from_start(b, ix->v[0], size) : dim_const(cx, 0);
 	*to = ix->v[1] ? bound_from_start(b, ix->v[1], size) : size;
@@ -107,7 +107,7 @@ static bool reads_item(struct build *b, const struct value *x, const struct inde
 		if (ix[i].kind == IX_FULL)
 			continue;
 		if (found++ || ix[i].kind != IX_ARRAY || ix[i].v[0]->type.rank ||
-		    !const_int_at(b, ix[i].v[0], 0, &k))
+		    !known_int(b->cx, ix[i].v[0], 0, &k))
 			return false;
 		*axis = i;
 	}
@@ -115,7 +115,7 @@ static bool reads_item(struct build *b, const struct value *x, const struct inde
 }
 
 /* An item of a Transpose may be one of what is transposed, if that is made of others. */
-static bool before_transpose(struct build *b, struct value **x, struct index *ix)
+static bool read_before_transpose(struct build *b, struct value **x, struct index *ix)
 {
 	const struct node *n = (*x)->def;
 	uint32_t rank = (*x)->type.rank, axis;
@@ -123,20 +123,19 @@ static bool before_transpose(struct build *b, struct value **x, struct index *ix
 
 	const struct node *made = n->in[0]->def;
 	if ((!is_onnx(made, ONNX_Concat) && !is_onnx(made, ONNX_Expand)) ||
-	    !reads_item(b, *x, ix, &axis) || n->nattrs != 1 || n->attrs[0].kind != AT_INTS)
+	    !reads_item(b, *x, ix, &axis))
 		return false;
-	const int64_t *perm = n->attrs[0].u.ints;
 	for (uint32_t i = 0; i < rank; i++) {
 		if (i == axis)
 			continue;
-		if (perm[i] < last)
+		if (onnx_perm(n, i) < last)
 			return false;
-		last = perm[i];
+		last = onnx_perm(n, i);
 	}
 	struct index item = ix[axis];
 	for (uint32_t i = 0; i < rank; i++)
 		ix[i] = (struct index){.kind = IX_FULL};
-	ix[perm[axis]] = item;
+	ix[onnx_perm(n, axis)] = item;
 	*x = n->in[0];
 	return true;
 }
@@ -168,7 +167,7 @@ struct value *last_of_loop(struct build *b, struct value *x, const struct index 
 	int64_t k;
 
 	if (!is_onnx(n, ONNX_Loop) || !reads_item(b, x, ix, &axis) || axis ||
-	    !const_int_at(b, ix[0].v[0], 0, &k) || k != -1 || !dim_ge(b->cx, x->type.dims[0], 1))
+	    !known_int(b->cx, ix[0].v[0], 0, &k) || k != -1 || !dim_ge(b->cx, x->type.dims[0], 1))
 		return NULL;
 	body = body_after(n, NULL);
 	while (n->out[at] != x)
@@ -190,12 +189,12 @@ static bool take_piece(struct build *b, struct value **x, struct index *ix)
 
 	bool concat = is_onnx(n, ONNX_Concat), pad = is_onnx(n, ONNX_Pad);
 	if (is_onnx(n, ONNX_Transpose))
-		return before_transpose(b, x, ix);
+		return read_before_transpose(b, x, ix);
 	for (uint32_t i = 0; (concat || pad) && i < (*x)->type.rank; i++) {
 		if (concat && onnx_axis(n, 0) != i)
 			continue;
 		if (concat && ix[i].kind == IX_ARRAY && !ix[i].v[0]->type.rank &&
-		    const_int_at(b, ix[i].v[0], 0, &at)) {
+		    known_int(b->cx, ix[i].v[0], 0, &at)) {
 			struct value *part = concat_part(b, n, at, i);
 			if (part) {
 				*x = part;

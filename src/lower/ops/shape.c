@@ -547,7 +547,7 @@ static bool fit_first(struct build *b, struct value **v, enum dtype t)
 		return true;
 	if (v[0]->type.rank || v[2]->type.rank)
 		return false;
-	if (!const_int_at(b, v[0], 0, &start) || !const_int_at(b, v[2], 0, &step) ||
+	if (!known_int(b->cx, v[0], 0, &start) || !known_int(b->cx, v[2], 0, &step) ||
 	    __builtin_add_overflow(start, step, &next))
 		return false;
 	return known_holds(b->cx, t, dim_const(b->cx, start)) &&
@@ -606,7 +606,7 @@ static void refuse_far_ends(struct build *b, struct value **v)
 {
 	int64_t start, stop, distance;
 
-	if (const_int_at(b, v[0], 0, &start) && const_int_at(b, v[1], 0, &stop) &&
+	if (known_int(b->cx, v[0], 0, &start) && known_int(b->cx, v[1], 0, &stop) &&
 	    __builtin_sub_overflow(stop, start, &distance))
 		raises(b, "the ends of an ARange are 2^63 or more apart");
 }
@@ -769,7 +769,7 @@ bool lower_arange(struct build *b, struct node *n)
 
 	for (int i = 0; i < 3; i++)
 		ints &= is_discrete((enum dtype)n->in[i]->type.dtype);
-	if (ints && const_int_at(b, low(b, n->in[2]), 0, &step) && step == 0) {
+	if (ints && known_int(b->cx, low(b, n->in[2]), 0, &step) && step == 0) {
 		raises(b, "the step is 0");
 		return false;
 	}
@@ -823,7 +823,7 @@ bool lower_eye(struct build *b, struct node *n)
 	struct value *k = cast(b, low(b, n->in[2]), DT_INT64);
 	int64_t offset;
 
-	if (const_int_at(b, k, 0, &offset) && t.dtype != DT_UINT64) {
+	if (known_int(b->cx, k, 0, &offset) && t.dtype != DT_UINT64) {
 		bool direct = t.dtype == DT_FLOAT32 || t.dtype == DT_FLOAT64 ||
 			      t.dtype == DT_INT32 || t.dtype == DT_INT64;
 		enum dtype made = direct ? (enum dtype)t.dtype : DT_INT32;

@@ -54,9 +54,9 @@ static bool takes_all(struct build *b, const struct index *ix, dim size)
 {
 	int64_t k;
 
-	if (ix->v[2] && !(const_int_at(b, ix->v[2], 0, &k) && k == 1))
+	if (ix->v[2] && !(known_int(b->cx, ix->v[2], 0, &k) && k == 1))
 		return false;
-	if (ix->v[0] && !(const_int_at(b, ix->v[0], 0, &k) && k == 0))
+	if (ix->v[0] && !(known_int(b->cx, ix->v[0], 0, &k) && k == 0))
 		return false;
 	if (!ix->v[1])
 		return true;
@@ -127,7 +127,7 @@ struct value *int_vector(struct build *b, struct value **v, uint32_t n)
 	uint32_t parts = 0, k = 0;
 
 	for (uint32_t i = 0; i <= n; i++) {
-		if (i < n && const_int_at(b, v[i], 0, &run[k])) {
+		if (i < n && known_int(b->cx, v[i], 0, &run[k])) {
 			k++;
 			continue;
 		}
@@ -195,7 +195,7 @@ static struct value *fix_large_stop(struct build *b, struct value *stop, int sig
 
 	if (b->target == PTGC_ONNX || sign > 0 || dtypes[given].size < 4)
 		return stop;
-	if (const_int_at(b, stop, 0, &k))
+	if (known_int(b->cx, stop, 0, &k))
 		return k < INT32_MAX ? stop : const_int(b, STOP_BEHIND);
 	if (d && (dim_is_size(b, d) || dim_le(b->cx, d, INT32_MAX - 1)))
 		return stop;
@@ -213,7 +213,7 @@ static struct value *clamp_step(struct build *b, struct value *step, dim size)
 
 	if (dim_is_const(b->cx, size, &most) && most < 1)
 		most = 1;
-	if (!const_int_at(b, step, 0, &k) || (k >= -most && k <= most))
+	if (!known_int(b->cx, step, 0, &k) || (k >= -most && k <= most))
 		return step;
 	return const_int(b, k < 0 ? -most : most);
 }
@@ -232,12 +232,12 @@ struct value *apply_slices(struct build *b, struct value *x, const struct index 
 		int sign = step_sign(b, &ix[i]);
 		down |= sign <= 0;
 		step[n] = ix[i].v[2] ? ix[i].v[2] : const_int(b, 1);
-		if (const_int_at(b, step[n], 0, &k) && k == 0) {
+		if (known_int(b->cx, step[n], 0, &k) && k == 0) {
 			raises(b, "the step of a slice is 0");
 			return x;
 		}
 		step[n] = clamp_step(b, step[n], x->type.dims[i]);
-		steps |= !const_int_at(b, step[n], 0, &k) || k != 1;
+		steps |= !known_int(b->cx, step[n], 0, &k) || k != 1;
 		start[n] = ix[i].v[0] ? ix[i].v[0] : choose_by_sign(b, sign, step[n], 0, INT64_MAX);
 		stop[n] = ix[i].v[1] ? fix_large_stop(b, ix[i].v[1], sign)
 				     : choose_by_sign(b, sign, step[n], INT64_MAX, INT64_MIN);
@@ -259,7 +259,7 @@ static bool selects_only(struct build *b, struct value *x, uint32_t axis, struct
 {
 	int64_t k;
 
-	return !at->type.rank && const_int_at(b, at, 0, &k) && (!k || k == -1) &&
+	return !at->type.rank && known_int(b->cx, at, 0, &k) && (!k || k == -1) &&
 	       dim_eq(b->cx, x->type.dims[axis], dim_const(b->cx, 1));
 }
 
@@ -271,7 +271,7 @@ static struct value *element_of_shape(struct build *b, struct value *x, const st
 
 	if (x->type.rank != 1 || !is_onnx(x->def, ONNX_Cast) || x->type.dtype != DT_FLOAT64 ||
 	    x->def->in[0]->type.dtype != DT_INT64 || ix[0].kind != IX_ARRAY ||
-	    ix[0].v[0]->type.rank || !const_int_at(b, ix[0].v[0], 0, &at) || at < 0)
+	    ix[0].v[0]->type.rank || !known_int(b->cx, ix[0].v[0], 0, &at) || at < 0)
 		return NULL;
 	dim d = at < MAX_KNOWN ? known_at(b->cx, x->def->in[0], (uint32_t)at) : DIM_NONE;
 	if (!d || !dim_available(b, d) || !dim_is_size(b, d))
@@ -304,7 +304,7 @@ bool lower_subtensor(struct build *b, struct node *n)
 			continue;
 		leading += ints == i;
 		at[ints++] = ix[i].v[0];
-		constant &= const_int_at(b, ix[i].v[0], 0, &k);
+		constant &= known_int(b->cx, ix[i].v[0], 0, &k);
 	}
 	if (ints > 1 && leading == ints && constant) {
 		x = emit_(b, ONNX_GatherND, x, int_vector(b, at, ints));
@@ -507,8 +507,8 @@ static bool is_arange_along(struct build *b, const struct value *v, uint32_t bra
 	const struct node *n = v->def;
 	while (is_onnx(n, ONNX_Unsqueeze) || is_onnx(n, ONNX_Reshape))
 		n = n->in[0]->def;
-	return is_onnx(n, ONNX_Range) && const_int_at(b, n->in[0], 0, &first) && !first &&
-	       const_int_at(b, n->in[2], 0, &step) && step == 1;
+	return is_onnx(n, ONNX_Range) && known_int(b->cx, n->in[0], 0, &first) && !first &&
+	       known_int(b->cx, n->in[2], 0, &step) && step == 1;
 }
 
 /* x[arange(n)[:, None], at], as pt.take_along_axis has it: GatherElements. NULL: another index */

@@ -22,7 +22,7 @@ static bool cut_of_bound(struct build *b, struct value *bound, struct cut otherw
 		cut->end = true;
 		return true;
 	}
-	if (!const_int_at(b, bound, 0, &k) || k == INT64_MIN)
+	if (!known_int(b->cx, bound, 0, &k) || k == INT64_MIN)
 		return false;
 	if (dim_is_const(b->cx, size, &n)) {
 		k = k < 0 ? k + n : k;
@@ -59,10 +59,10 @@ bool cuts_of_index(struct build *b, struct index *ix, dim size, struct cut *lo, 
 	if (ix->kind == IX_FULL)
 		return true;
 	if (ix->kind == IX_SLICE)
-		return (!ix->v[2] || (const_int_at(b, ix->v[2], 0, &k) && k == 1)) &&
+		return (!ix->v[2] || (known_int(b->cx, ix->v[2], 0, &k) && k == 1)) &&
 		       cut_of_bound(b, ix->v[0], *lo, size, lo) &&
 		       cut_of_bound(b, ix->v[1], *hi, size, hi);
-	if (ix->v[0]->type.rank || !const_int_at(b, ix->v[0], 0, &k) || k == INT64_MIN ||
+	if (ix->v[0]->type.rank || !known_int(b->cx, ix->v[0], 0, &k) || k == INT64_MIN ||
 	    k == INT64_MAX)
 		return false;
 	struct value *next = k == -1 ? NULL : const_int(b, k + 1);
@@ -142,9 +142,9 @@ static bool leaves_out_one(struct build *b, const struct index *ix, int64_t *bef
 
 	if (ix->kind == IX_ARRAY)
 		return false;
-	if (ix->kind == IX_SLICE && ((ix->v[0] && !const_int_at(b, ix->v[0], 0, &lo)) ||
-				     (ix->v[1] && !const_int_at(b, ix->v[1], 0, &hi)) ||
-				     (ix->v[2] && !const_int_at(b, ix->v[2], 0, &step))))
+	if (ix->kind == IX_SLICE && ((ix->v[0] && !known_int(b->cx, ix->v[0], 0, &lo)) ||
+				     (ix->v[1] && !known_int(b->cx, ix->v[1], 0, &hi)) ||
+				     (ix->v[2] && !known_int(b->cx, ix->v[2], 0, &step))))
 		return false;
 	*before = lo;
 	*after = hi == INT64_MAX ? 0 : 1;
@@ -236,9 +236,9 @@ struct value *update_by_slices(struct build *b, struct update *u, uint32_t axis)
 	int64_t lo = 0, hi = INT64_MAX, step = 1;
 	uint32_t n = 0;
 
-	if (ix->kind != IX_SLICE || (ix->v[0] && !const_int_at(b, ix->v[0], 0, &lo)) ||
-	    (ix->v[1] && !const_int_at(b, ix->v[1], 0, &hi)) ||
-	    (ix->v[2] && !const_int_at(b, ix->v[2], 0, &step)) || step != 1 || lo == INT64_MIN ||
+	if (ix->kind != IX_SLICE || (ix->v[0] && !known_int(b->cx, ix->v[0], 0, &lo)) ||
+	    (ix->v[1] && !known_int(b->cx, ix->v[1], 0, &hi)) ||
+	    (ix->v[2] && !known_int(b->cx, ix->v[2], 0, &step)) || step != 1 || lo == INT64_MIN ||
 	    hi == INT64_MIN || (lo < 0 && hi >= 0 && hi != INT64_MAX))
 		return NULL;
 	dim *dims = memcpy(new_array(b->cx->arena, dim, t.rank), t.dims, t.rank * sizeof(dim));
@@ -287,7 +287,7 @@ struct value *update_half(struct build *b, struct update *u, uint32_t axis)
 	int64_t step = 1;
 
 	if (ix->kind != IX_SLICE || !ix->v[0] == !ix->v[1] ||
-	    (ix->v[2] && !const_int_at(b, ix->v[2], 0, &step)) || step != 1)
+	    (ix->v[2] && !known_int(b->cx, ix->v[2], 0, &step)) || step != 1)
 		return NULL;
 	struct value *at = ix->v[0] ? ix->v[0] : ix->v[1];
 	uint32_t mine = ix->v[0] != NULL;
