@@ -60,6 +60,18 @@ bool is_single(struct ctx *cx, const struct type *t)
 	return dims_are_ones(cx, t->dims, t->rank);
 }
 
+bool broadcasts_to(struct ctx *cx, const struct type *from, const struct type *to)
+{
+	if (from->rank > to->rank)
+		return false;
+	for (uint32_t i = 0; i < from->rank; i++) {
+		dim d = from->dims[i];
+		if (!dim_is(cx, d, 1) && !dim_eq(cx, d, to->dims[to->rank - from->rank + i]))
+			return false;
+	}
+	return true;
+}
+
 bool is_needed(const bool *needed, const struct node *n)
 {
 	for (uint32_t i = 0; i < n->nout; i++)

@@ -210,6 +210,8 @@ const struct attr *find_attr(const struct node *n,
 			     const char *name); /* of an ONNX node; NULL: none */
 int64_t int_of_attr(const struct node *n, const char *name, int64_t otherwise); /* none */
 bool is_single(struct ctx *cx, const struct type *t); /* are all lengths 1? */
+/* Has `to` the lengths that broadcasting the two gives, whatever the open ones are? */
+bool broadcasts_to(struct ctx *cx, const struct type *from, const struct type *to);
 /* By value id, which values are needed: does n give one of them, or nothing, as a check does? */
 bool is_needed(const bool *needed, const struct node *n);
 bool has_checks(const struct block *k); /* it or a block in it */

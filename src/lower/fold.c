@@ -200,21 +200,6 @@ static struct value *skip_neutral(enum onnx_id op, struct value **in)
 	return op != ONNX_Sub && op != ONNX_Div && is_neutral(in[0], in[1], k) ? in[1] : NULL;
 }
 
-/* Has x the shape that broadcasting x with y gives? */
-static bool has_axes_of_broadcast(struct build *b, const struct value *x, const struct value *y)
-{
-	uint32_t lead = x->type.rank - y->type.rank;
-
-	if (x->type.rank < y->type.rank)
-		return false;
-	for (uint32_t i = 0; i < y->type.rank; i++) {
-		dim d = y->type.dims[i];
-		if (!dim_is(b->cx, d, 1) && !dim_eq(b->cx, d, x->type.dims[lead + i]))
-			return false;
-	}
-	return true;
-}
-
 /* Where(c, x, y) for a c that is all true or all false, and where x is y */
 static struct value *fold_where(struct build *b, struct value **in)
 {
@@ -222,7 +207,7 @@ static struct value *fold_where(struct build *b, struct value **in)
 	struct value *x = first ? in[1] : is_full_of(in[0], false, MAX_FOLDED) ? in[2] : NULL;
 	struct value *other = x == in[1] ? in[2] : in[1];
 
-	return x && has_axes_of_broadcast(b, x, in[0]) && has_axes_of_broadcast(b, x, other) ? x
+	return x && broadcasts_to(b->cx, &in[0]->type, &x->type) && broadcasts_to(b->cx, &other->type, &x->type) ? x
 											     : NULL;
 }
 
@@ -416,7 +401,7 @@ static struct value *fold_logic(struct build *b, struct value **in, bool value)
 {
 	for (int i = 0; i < 2; i++)
 		if (is_full_of(in[i], value, MAX_FOLDED) &&
-		    has_axes_of_broadcast(b, in[i], in[1 - i]))
+		    broadcasts_to(b->cx, &in[1 - i]->type, &in[i]->type))
 			return in[i];
 	return NULL;
 }

@@ -9,6 +9,8 @@
 
 const struct onnx_facts onnx_facts[ONNX_COUNT] = {
 #define EACH          .each = true
+#define MOVES         .moves = true
+#define RESHAPES      .moves = true, .reshapes = true
 #define RANDOM        .random = true
 #define COUNTS        .counts = true
 #define IN(i)         1 << i

@@ -138,7 +138,7 @@ struct onnx_facts {
 	enum onnx_infer_result (*types)(struct infer *f);
 	dim (*known)(struct infer *f, uint32_t i);
 	uint8_t (*signs)(const struct node *n);
-	bool each, random, counts;
+	bool each, moves, reshapes, random, counts;
 	uint8_t shapes;                    /* bit i: input i */
 	uint8_t ranks[ONNX_MAX_RANKED][2]; /* the smallest, the largest plus 1; 0, 0: any */
 };

@@ -77,20 +77,16 @@ static bool is_choice(struct branches *x, const struct node *n)
 }
 
 /* Elementwise, on operands that broadcast whatever the lengths: it cannot fail. */
-static bool is_safe(struct branches *x, const struct node *n)
+static bool cannot_fail(struct branches *x, const struct node *n)
 {
 	const struct type *t = &n->out[0]->type;
 
 	if (!onnx_facts[operator_of(n)].each || n->nout != 1 || n->label || n->nin > MAX_INPUTS ||
 	    !(is_float((enum dtype)t->dtype) || t->dtype == DT_BOOL))
 		return false;
-	for (uint32_t i = 0; i < n->nin; i++) {
-		const struct type *in = n->in[i] ? &n->in[i]->type : t;
-		for (uint32_t k = 0; k < in->rank; k++)
-			if (!dim_is(x->cx, in->dims[k], 1) &&
-			    !dim_eq(x->cx, in->dims[k], t->dims[t->rank - in->rank + k]))
-				return false;
-	}
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (n->in[i] && !broadcasts_to(x->cx, &n->in[i]->type, t))
+			return false;
 	return true;
 }
 
@@ -130,7 +126,7 @@ static uint32_t fill(struct branches *x, int side)
 			continue;
 		}
 		if (!c->n->nout || !x->inside[id] || x->inside[id] != x->reads[id] ||
-		    !is_safe(x, c->n))
+		    !cannot_fail(x, c->n))
 			continue;
 		c->side = (int8_t)side;
 		count++;

@@ -45,9 +45,7 @@ static struct value *own_part(struct logsum *l, struct value *sum, struct value 
 /* What v has the elements of, in other axes of length 1 */
 static struct value *behind_reshapes(struct logsum *l, struct value *v)
 {
-	while (is_own(l->m, l->f, v) && v->def &&
-	       (is_onnx(v->def, ONNX_Reshape) || is_onnx(v->def, ONNX_Unsqueeze) ||
-		is_onnx(v->def, ONNX_Squeeze)))
+	while (is_own(l->m, l->f, v) && onnx_facts[operator_of(v->def)].reshapes)
 		v = v->def->in[0];
 	return v;
 }

@@ -141,10 +141,7 @@ static bool is_row_of_zeros(const struct value *v)
 {
 	for (int i = 0; i < MAX_BEHIND && v->def; i++) {
 		const struct node *d = v->def;
-		if (!(is_onnx(d, ONNX_Gather) && !d->index_may_fail) && !is_onnx(d, ONNX_Expand) &&
-		    !is_onnx(d, ONNX_Slice) && !is_onnx(d, ONNX_Squeeze) &&
-		    !is_onnx(d, ONNX_Unsqueeze) && !is_onnx(d, ONNX_Reshape) &&
-		    !is_onnx(d, ONNX_Transpose))
+		if (!onnx_facts[operator_of(d)].moves || d->index_may_fail)
 			return false;
 		v = d->in[0];
 	}

@@ -11,19 +11,6 @@
 #include "rewrite/nodes.h"
 #include "target/target.h"
 
-/* Does c broadcast to the matrix type t without changing it? */
-static bool adds_to(struct ctx *cx, const struct type *c, const struct type *t)
-{
-	if (c->rank > 2 || c->dtype != t->dtype)
-		return false;
-	for (uint32_t i = 0; i < c->rank; i++) {
-		dim d = c->dims[c->rank - 1 - i];
-		if (!dim_eq(cx, d, t->dims[1 - i]) && !dim_is(cx, d, 1))
-			return false;
-	}
-	return true;
-}
-
 /* MatMul of matrices + C is one Gemm. */
 struct value *make_gemm(struct ctx *cx, struct node *n)
 {
@@ -36,7 +23,8 @@ struct value *make_gemm(struct ctx *cx, struct node *n)
 		if (!same_type(cx, &m->type, t) || !is_op(m, ONNX_MatMul) || !is_used_once(m))
 			continue;
 		struct value *a = resolve(m->def->in[0]), *b = resolve(m->def->in[1]);
-		if (a->type.rank != 2 || b->type.rank != 2 || !adds_to(cx, &c->type, t))
+		if (a->type.rank != 2 || b->type.rank != 2 ||
+		    c->type.dtype != t->dtype || !broadcasts_to(cx, &c->type, t))
 			continue;
 		if (find_kernel(cx, ONNX_Gemm, t->dtype, 3))
 			become(cx, n, ONNX_Gemm, a, b, c);
@@ -46,11 +34,11 @@ struct value *make_gemm(struct ctx *cx, struct node *n)
 }
 
 /* What a weight was before it got other dims, as the runtime will see it. */
-static const struct value *behind_shape(const struct value *v)
+static const struct value *behind_dims(const struct value *v)
 {
 	for (int steps = 0; steps < 8; steps++) {
-		if (!is_op(v, ONNX_Unsqueeze) && !is_op(v, ONNX_Squeeze) &&
-		    !is_op(v, ONNX_Reshape) && !is_op(v, ONNX_Expand) && !is_op(v, ONNX_Cast))
+		if (!onnx_facts[operator_of(v->def)].reshapes && !is_op(v, ONNX_Expand) &&
+		    !is_op(v, ONNX_Cast))
 			break;
 		v = resolve(v->def->in[0]);
 	}
@@ -63,7 +51,7 @@ struct value *make_reciprocal(struct ctx *cx, struct node *n)
 	enum dtype t = n->in[1]->type.dtype;
 	double one;
 
-	if (!is_float(t) || !uniform_number(behind_shape(n->in[0])->data, &one) || one != 1 ||
+	if (!is_float(t) || !uniform_number(behind_dims(n->in[0])->data, &one) || one != 1 ||
 	    !same_type(cx, &n->in[1]->type, &n->out[0]->type))
 		return NULL;
 	if (find_kernel(cx, ONNX_Reciprocal, t, 1))
@@ -72,11 +60,11 @@ struct value *make_reciprocal(struct ctx *cx, struct node *n)
 }
 
 /* Is v the float 0 or -0, perhaps in other dims? */
-static bool is_float_zero_behind_shape(const struct value *v)
+static bool is_float_zero_in_any_dims(const struct value *v)
 {
 	double k;
 
-	v = behind_shape(v);
+	v = behind_dims(v);
 	return is_float((enum dtype)v->type.dtype) && single_number(constant_data(v), &k) && k == 0;
 }
 
@@ -90,7 +78,7 @@ struct value *drop_zero(struct ctx *cx, struct node *n)
 		return NULL;
 	for (int i = 0; i < 2; i++) {
 		struct value *x = n->in[1 - i];
-		if (!is_float_zero_behind_shape(n->in[i]) ||
+		if (!is_float_zero_in_any_dims(n->in[i]) ||
 		    !same_type(cx, &x->type, &n->out[0]->type))
 			continue;
 		if (sum || i == 1)
@@ -143,8 +131,8 @@ struct value *join_choices(struct ctx *cx, struct node *n)
 	if (cx->opt.signed_zeros || c != resolve(w[1]->in[0]) || !same_dims(cx, c->type, *t))
 		return NULL;
 	for (int i = 0; i < 2; i++) {
-		if (!is_float_zero_behind_shape(resolve(w[i]->in[2])) ||
-		    !is_float_zero_behind_shape(resolve(w[1 - i]->in[1])))
+		if (!is_float_zero_in_any_dims(resolve(w[i]->in[2])) ||
+		    !is_float_zero_in_any_dims(resolve(w[1 - i]->in[1])))
 			continue;
 		become(cx, n, ONNX_Where, c, resolve(w[i]->in[1]), resolve(w[1 - i]->in[2]));
 		return NULL;
@@ -284,7 +272,7 @@ struct value *make_relu(struct ctx *cx, struct node *n)
 		return NULL;
 	for (int i = 0; i < 2; i++) {
 		double zero;
-		if (!uniform_number(constant_data(behind_shape(n->in[1 - i])), &zero) ||
+		if (!uniform_number(constant_data(behind_dims(n->in[1 - i])), &zero) ||
 		    zero != 0 || !same_type(cx, &n->in[i]->type, &n->out[0]->type))
 			continue;
 		become(cx, n, ONNX_Relu, n->in[i]);

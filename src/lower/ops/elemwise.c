@@ -81,16 +81,12 @@ static bool gives_no_negatives(struct build *b, const struct node *n)
 
 /* The value whose elements, or some of them, are those of v, in another shape or a dtype that holds
  * them; NULL: v is made in another way */
-static const struct value *behind_view(const struct value *v)
+static const struct value *behind_moves(const struct value *v)
 {
-	static const enum onnx_id views[] = {ONNX_Gather,    ONNX_Slice,   ONNX_Reshape,
-					     ONNX_Unsqueeze, ONNX_Squeeze, ONNX_Expand,
-					     ONNX_Transpose, ONNX_Identity};
 	const struct node *n = v->def;
 
-	for (size_t i = 0; i < countof(views); i++)
-		if (is_onnx(n, views[i]))
-			return n->in[0];
+	if (onnx_facts[operator_of(n)].moves)
+		return n->in[0];
 	return is_onnx(n, ONNX_Cast) && is_discrete((enum dtype)n->in[0]->type.dtype) &&
 			       dtypes[n->in[0]->type.dtype].bits < dtypes[v->type.dtype].bits
 		       ? n->in[0]
@@ -105,7 +101,7 @@ static bool never_negative(struct build *b, struct value *typed)
 
 	if (known_from(b, known_of(b->cx, typed), 0))
 		return true;
-	for (int steps = 0; v && steps < 16; v = behind_view(v), steps++) {
+	for (int steps = 0; v && steps < 16; v = behind_moves(v), steps++) {
 		if (v->data)
 			return is_constant(v) && smallest(v->data) >= 0;
 		if (dtypes[v->type.dtype].kind != KIND_INT || known_from(b, v->known, 0) ||
