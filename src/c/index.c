@@ -319,7 +319,7 @@ void scatter_nd_put(struct printer *p, const struct node *n)
 
 /* --- what conditions choose: counted first, so that there is room --- */
 
-static uint32_t loops_over(struct printer *p, const struct value *x, const char **ix)
+static uint32_t open_loops_over(struct printer *p, const struct value *x, const char **ix)
 {
 	const char *dims[MAX_RANK];
 
@@ -335,7 +335,7 @@ void nonzero_put(struct printer *p, const struct node *n)
 	uint32_t mark = p->once.len;
 
 	line(p, "int64_t %s = 0;", count);
-	uint32_t loops = loops_over(p, x, ix);
+	uint32_t loops = open_loops_over(p, x, ix);
 	line(p, "%s += %s != 0;", count, in_parens(p, at(p, x, ix)));
 	close_loops(p, loops);
 	p->once.len = mark;
@@ -344,7 +344,7 @@ void nonzero_put(struct printer *p, const struct node *n)
 	set_lengths(p, y, known);
 	make_array(p, y);
 	line(p, "int64_t %s = 0;", next);
-	loops = loops_over(p, x, ix);
+	loops = open_loops_over(p, x, ix);
 	line(p, "if (%s != 0 && %s < %s) {", in_parens(p, at(p, x, ix)), next,
 	     in_parens(p, held(p, y)->dims[1]));
 	for (uint32_t k = 0; k < x->type.rank; k++)
@@ -383,7 +383,7 @@ void compress_put(struct printer *p, const struct node *n)
 	if (flat) {
 		const char *k = fresh(p, "k");
 		line(p, "int64_t %s = 0;", k);
-		loops = loops_over(p, x, ix);
+		loops = open_loops_over(p, x, ix);
 		test[0] = k;
 		const char *e = to_store(p, x->type.dtype, at(p, x, ix));
 		line(p, "if (%s < %s && %s && %s < %s)", k, in_parens(p, all),

@@ -26,15 +26,14 @@ static enum reduction reduction_of(const struct node *n)
 }
 
 /* Which axes go; false: none is named, and that means that all stay */
-static bool reduced_axes(struct printer *p, const struct node *n, bool *gone)
+static bool mark_reduced_axes(struct printer *p, const struct node *n, bool *gone)
 {
 	const struct value *x = n->in[0];
 	int axes[MAX_RANK], count;
 
 	memset(gone, 0, MAX_RANK * sizeof(*gone));
 	if (n->onnx->id == ONNX_ArgMax || n->onnx->id == ONNX_ArgMin) {
-		int64_t axis = int_of_attr(n, "axis", 0);
-		gone[axis < 0 ? axis + x->type.rank : axis] = true;
+		gone[onnx_axis(n, 0)] = true;
 		return true;
 	}
 	count = onnx_axes(n, x->type.rank, axes);
@@ -57,7 +56,7 @@ void reduce_shape(struct printer *p, const struct node *n)
 	const char *known[MAX_RANK];
 	uint32_t k = 0;
 
-	reduced_axes(p, n, gone);
+	mark_reduced_axes(p, n, gone);
 	for (uint32_t i = 0; i < x->type.rank; i++)
 		if (!gone[i] || keeps)
 			known[k++] = gone[i] ? "1" : length(p, x, i);
@@ -310,7 +309,8 @@ void reduce_put(struct printer *p, const struct node *n)
 	struct held *h = held(p, y);
 	enum reduction r = reduction_of(n);
 	enum dtype t = x->type.dtype;
-	bool gone[MAX_RANK], all = reduced_axes(p, n, gone), keeps = int_of_attr(n, "keepdims", 1);
+	bool gone[MAX_RANK], all = mark_reduced_axes(p, n, gone),
+			     keeps = int_of_attr(n, "keepdims", 1);
 	const char *ix[MAX_RANK], *to[MAX_RANK], *acc, *count = "1", *one[1], *used[1];
 	uint32_t outer = 0, inner = 0, k = 0, last = UINT32_MAX;
 	int64_t c;
@@ -386,7 +386,7 @@ void arg_put(struct printer *p, const struct node *n)
 	uint32_t outer = 0, k = 0, axis = 0;
 
 	make_array(p, y);
-	reduced_axes(p, n, gone);
+	mark_reduced_axes(p, n, gone);
 	for (uint32_t i = 0; i < x->type.rank; i++) {
 		one[0] = length(p, x, i);
 		if (gone[i]) {

@@ -59,6 +59,9 @@ bool is_plus_zero(const struct tensor *t); /* the same, of 0 and not of -0 */
 bool all_are(const struct tensor *t, double k, uint64_t most);
 /* Have they one dtype, one shape, and the same bits? A splat is none that is written out. */
 bool tensor_equal(const struct tensor *a, const struct tensor *b);
+/* The same, where that is quick: of more bytes than `most`, each only equals itself. NULL equals
+ * nothing. */
+bool quickly_equal(const struct tensor *a, const struct tensor *b, uint64_t most);
 /* each element k, as C converts it; and int64[n] */
 const struct tensor *tensor_filled(struct ctx *cx, enum dtype t, int rank, const int64_t *shape,
 				   double k);

@@ -207,8 +207,10 @@ static struct value *fold_where(struct build *b, struct value **in)
 	struct value *x = first ? in[1] : is_full_of(in[0], false, MAX_FOLDED) ? in[2] : NULL;
 	struct value *other = x == in[1] ? in[2] : in[1];
 
-	return x && broadcasts_to(b->cx, &in[0]->type, &x->type) && broadcasts_to(b->cx, &other->type, &x->type) ? x
-											     : NULL;
+	return x && broadcasts_to(b->cx, &in[0]->type, &x->type) &&
+			       broadcasts_to(b->cx, &other->type, &x->type)
+		       ? x
+		       : NULL;
 }
 
 /* The elements of t, which the caller may change; NULL: too many */

@@ -9,7 +9,7 @@
 
 #define MAX_SEEN 64 /* values that are looked at */
 
-static bool is_single_float(const struct value *v, double *k)
+bool constant_float(const struct value *v, double *k)
 {
 	return is_float((enum dtype)v->type.dtype) && single_number(constant_data(v), k);
 }
@@ -18,12 +18,12 @@ static bool is_single_float(const struct value *v, double *k)
 static const struct value *beside_number(const struct node *n, uint32_t *at, double *k)
 {
 	for (*at = 0; n->nin == 2 && *at < 2; ++*at)
-		if (is_single_float(n->in[1 - *at], k))
+		if (constant_float(n->in[1 - *at], k))
 			return n->in[*at];
 	return NULL;
 }
 
-static bool is_positive(const struct value *v)
+static bool has_no_sign(const struct value *v)
 {
 	return is_float((enum dtype)v->type.dtype) && sign_of(v) == SIGN_NON_NEGATIVE;
 }
@@ -37,18 +37,18 @@ static bool is_at_most_one(const struct value *v)
 	if (is_onnx(n, ONNX_Sigmoid) || is_onnx(n, ONNX_Tanh) || is_onnx(n, ONNX_Softmax))
 		return true;
 	if (is_onnx(n, ONNX_Sub))
-		return is_single_float(n->in[0], &k) && k <= 1 && is_positive(n->in[1]);
+		return constant_float(n->in[0], &k) && k <= 1 && has_no_sign(n->in[1]);
 	if (is_onnx(n, ONNX_Reciprocal))
 		sum = n->in[0]->def;
 	else if (is_onnx(n, ONNX_Div))
 		sum = n->in[1]->def;
 	else
 		return false;
-	if (!is_onnx(sum, ONNX_Add) || !is_positive(sum->in[0]) || !is_positive(sum->in[1]))
+	if (!is_onnx(sum, ONNX_Add) || !has_no_sign(sum->in[0]) || !has_no_sign(sum->in[1]))
 		return false;
 	for (int i = 0; i < 2; i++)
 		if (is_onnx(n, ONNX_Div) ? n->in[0] == sum->in[i]
-					 : is_single_float(sum->in[i], &k) && k >= 1)
+					 : constant_float(sum->in[i], &k) && k >= 1)
 			return true;
 	return false;
 }
@@ -59,7 +59,7 @@ static bool is_at_least_zero(const struct value *v)
 	const struct node *n = v->def;
 	double k;
 
-	return is_positive(v) || (is_onnx(n, ONNX_Sub) && is_single_float(n->in[0], &k) && k >= 1 &&
+	return has_no_sign(v) || (is_onnx(n, ONNX_Sub) && constant_float(n->in[0], &k) && k >= 1 &&
 				  is_at_most_one(n->in[1]));
 }
 
@@ -151,7 +151,7 @@ static uint32_t elements_from(const struct node *n, uint32_t *first)
 	for (size_t i = 0; i < countof(ids); i++)
 		if (is_onnx(n, ids[i]))
 			return 1;
-	return is_onnx(n, ONNX_Sqrt) && is_positive(n->in[0]);
+	return is_onnx(n, ONNX_Sqrt) && has_no_sign(n->in[0]);
 }
 
 bool never_nan(const struct value *v)

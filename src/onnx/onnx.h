@@ -123,7 +123,9 @@ enum onnx_infer_result { ONNX_INFERRED, ONNX_NO_RULE, ONNX_ERROR };
 enum onnx_infer_result onnx_infer(struct ctx *cx, struct node *n);
 uint8_t sign_of(const struct value *v); /* enum sign */
 
-/* nan.c: the value that must be NaN for cond, a comparison, to be false; NULL: there is none */
+/* nan.c: the number that v is, a constant of one float; false: it is none */
+bool constant_float(const struct value *v, double *k);
+/* The value that must be NaN for cond, a comparison, to be false; NULL: there is none */
 const struct value *only_false_for_nan(const struct value *cond);
 const struct value *nan_source(const struct value *v); /* v is NaN exactly if this one is */
 bool never_nan(const struct value *v);                 /* no element of v can be NaN */

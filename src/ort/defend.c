@@ -11,7 +11,7 @@
 
 static bool is_right(struct build *b, const struct node *n)
 {
-	return folds_correctly(b, n) && where_is_right(b->cx, n) && kernel_is_right(b->cx, n);
+	return folds_correctly(b, n) && where_is_right(b->cx, n) && has_right_kernel(b->cx, n);
 }
 
 bool ort_instead(struct build *b, struct node *n, struct value **out)
@@ -21,7 +21,7 @@ bool ort_instead(struct build *b, struct node *n, struct value **out)
 	else if (!where_is_right(b->cx, n))
 		out[0] = where_with_signs(b, n);
 	else
-		return !kernel_is_right(b->cx, n) && by_other_kernels(b, n, out);
+		return !has_right_kernel(b->cx, n) && by_other_kernels(b, n, out);
 	return true;
 }
 

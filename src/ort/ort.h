@@ -21,7 +21,7 @@ struct value *unfolded(struct build *b, const struct node *n);
 bool where_is_right(struct ctx *cx, const struct node *n);
 struct value *where_with_signs(struct build *b, const struct node *n);
 /* wrong_kernels.c: does ONNX Runtime's kernel compute what the operator says? */
-bool kernel_is_right(struct ctx *cx, const struct node *n);
+bool has_right_kernel(struct ctx *cx, const struct node *n);
 /* The releases of ONNX Runtime in which it does not */
 release_set wrong_releases(struct ctx *cx, const struct node *n);
 /* if not: the results of n by other operators; false: reported */

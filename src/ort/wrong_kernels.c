@@ -127,7 +127,7 @@ release_set wrong_releases(struct ctx *cx, const struct node *n)
 	return wrong;
 }
 
-bool kernel_is_right(struct ctx *cx, const struct node *n)
+bool has_right_kernel(struct ctx *cx, const struct node *n)
 {
 	return !(wrong_releases(cx, n) & target_releases(cx));
 }

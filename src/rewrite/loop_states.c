@@ -58,11 +58,6 @@ static struct value *same_as(const struct states *s, struct value *v)
 	return v;
 }
 
-static bool hold_the_same(const struct tensor *x, const struct tensor *y)
-{
-	return x && y && x->data && y->data && stored_bytes(x) && tensor_equal(x, y);
-}
-
 /* Are a and b, of equal dims, the same number in all elements? */
 static bool are_one_number(const struct value *a, const struct value *b)
 {
@@ -119,7 +114,8 @@ static struct value *begins_like(struct states *s, struct node *loop, uint32_t j
 	for (uint32_t k = first; k < j && k < first + MAX_LOOK; k++) {
 		q = body->params.at[k];
 		if ((loop->in[j] == loop->in[k] ||
-		     hold_the_same(loop->in[j]->data, loop->in[k]->data) ||
+		     quickly_equal(constant_data(loop->in[j]), constant_data(loop->in[k]),
+				   UINT64_MAX) ||
 		     are_one_number(loop->in[j], loop->in[k])) &&
 		    same_type(s->cx, &p->type, &q->type))
 			return same_as(s, q);

@@ -23,8 +23,8 @@ struct value *make_gemm(struct ctx *cx, struct node *n)
 		if (!same_type(cx, &m->type, t) || !is_op(m, ONNX_MatMul) || !is_used_once(m))
 			continue;
 		struct value *a = resolve(m->def->in[0]), *b = resolve(m->def->in[1]);
-		if (a->type.rank != 2 || b->type.rank != 2 ||
-		    c->type.dtype != t->dtype || !broadcasts_to(cx, &c->type, t))
+		if (a->type.rank != 2 || b->type.rank != 2 || c->type.dtype != t->dtype ||
+		    !broadcasts_to(cx, &c->type, t))
 			continue;
 		if (find_kernel(cx, ONNX_Gemm, t->dtype, 3))
 			become(cx, n, ONNX_Gemm, a, b, c);
@@ -272,8 +272,8 @@ struct value *make_relu(struct ctx *cx, struct node *n)
 		return NULL;
 	for (int i = 0; i < 2; i++) {
 		double zero;
-		if (!uniform_number(constant_data(behind_dims(n->in[1 - i])), &zero) ||
-		    zero != 0 || !same_type(cx, &n->in[i]->type, &n->out[0]->type))
+		if (!uniform_number(constant_data(behind_dims(n->in[1 - i])), &zero) || zero != 0 ||
+		    !same_type(cx, &n->in[i]->type, &n->out[0]->type))
 			continue;
 		become(cx, n, ONNX_Relu, n->in[i]);
 		break;

@@ -13,7 +13,7 @@
 #define MAX_SEEN   64 /* operators that are looked at for such a way */
 
 /* The axes that a reduction takes away, as bits; 0: it keeps them, or they are not known. */
-static uint64_t reduced_axes(const struct node *n)
+static uint64_t removed_axes(const struct node *n)
 {
 	int axes[MAX_RANK];
 	uint64_t bits = 0;
@@ -127,8 +127,8 @@ static struct value *keep_extreme(struct ctx *cx, struct node *n)
 			return NULL;
 	}
 	if (!is_op(of[0], ONNX_IsNaN) || resolve(of[0]->def->in[0]) != of[1] ||
-	    !gives_axes(cx, n, reduced_axes(of[1]->def)) ||
-	    !gives_axes(cx, n, reduced_axes(of[2]->def)))
+	    !gives_axes(cx, n, removed_axes(of[1]->def)) ||
+	    !gives_axes(cx, n, removed_axes(of[2]->def)))
 		return NULL;
 	keep_dims(cx, of[1], t);
 	keep_dims(cx, of[2], t);
@@ -157,7 +157,7 @@ static bool way_ends(struct ctx *cx, const struct way *w, const struct node *n)
 {
 	const struct node *m = w->at[w->n - 1]->def;
 
-	if (gives_axes(cx, n, reduced_axes(m)))
+	if (gives_axes(cx, n, removed_axes(m)))
 		return true;
 	for (uint32_t i = 0; i < m->nin; i++)
 		if (is_constant(m->in[i]))
@@ -208,7 +208,7 @@ static struct value *give_axes(struct ctx *cx, struct node *n)
 		shape[i] = 1;
 	for (uint32_t i = 0; i < w.n; i++)
 		set_dims(w.at[i], t);
-	if (gives_axes(cx, n, reduced_axes(last)))
+	if (gives_axes(cx, n, removed_axes(last)))
 		keep_dims(cx, last->out[0], t);
 	for (uint32_t i = 0; i < last->nin; i++) {
 		struct value *k = last->in[i];
@@ -232,7 +232,7 @@ struct value *keep_axes(struct ctx *cx, struct node *n)
 	for (int i = 0; i < MAX_BEHIND && (next = behind_element(sum)); i++)
 		sum = next;
 	if (!is_used_once(x) || !is_used_once(sum) || !sum->def || sum->def->dead ||
-	    !gives_axes(cx, n, reduced_axes(sum->def))) {
+	    !gives_axes(cx, n, removed_axes(sum->def))) {
 		struct value *r = keep_extreme(cx, n);
 		return r || n->dead || n->in[0] != x ? r : give_axes(cx, n);
 	}

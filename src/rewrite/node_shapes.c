@@ -249,10 +249,10 @@ static bool shape_is_absolute(const struct node *n)
 	return true;
 }
 
-/* Does n, a Reshape, fail for some inputs? Reshape(x, [-1, 2]) does where x has an odd number of
- * elements. One to a computed shape that is, by the types, the shape of its input is only there to
- * compare the two. */
-static bool may_fail(struct ctx *cx, const struct node *n)
+/* Does n, if it is a Reshape, fail for some inputs? Reshape(x, [-1, 2]) does where x has an odd
+ * number of elements. One to a computed shape that is, by the types, the shape of its input is only
+ * there to compare the two. */
+static bool reshape_may_fail(struct ctx *cx, const struct node *n)
 {
 	const struct type *from = &n->in[0]->type, *to = &n->out[0]->type;
 
@@ -267,7 +267,7 @@ struct value *merge_reshapes(struct ctx *cx, struct node *n)
 
 	if (same_type(cx, &x->type, &n->out[0]->type))
 		return n->in[1]->data ? x : NULL;
-	if (!shape_is_absolute(n) || (x->def && may_fail(cx, x->def)))
+	if (!shape_is_absolute(n) || (x->def && reshape_may_fail(cx, x->def)))
 		return NULL;
 	if (!is_op(x, ONNX_Reshape) && !is_op(x, ONNX_Unsqueeze) && !is_op(x, ONNX_Squeeze) &&
 	    !is_op(x, ONNX_Flatten))
@@ -282,7 +282,7 @@ struct value *undo_axes(struct ctx *cx, struct node *n)
 	struct value *x = n->in[0];
 
 	if (!is_op(x, ONNX_Squeeze) && !is_op(x, ONNX_Unsqueeze) &&
-	    (!is_op(x, ONNX_Reshape) || !x->def->in[1]->data || may_fail(cx, x->def)))
+	    (!is_op(x, ONNX_Reshape) || !x->def->in[1]->data || reshape_may_fail(cx, x->def)))
 		return NULL;
 	struct value *first = resolve(x->def->in[0]);
 	return same_type(cx, &first->type, &n->out[0]->type) ? first : NULL;

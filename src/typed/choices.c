@@ -70,8 +70,8 @@ static struct value *make(struct choices *c, enum op_id id, struct value *a, str
 }
 
 /* n becomes the op of these arguments. */
-static void become(struct choices *c, struct node *n, enum op_id id, struct value *a,
-		   struct value *b)
+static void become_call(struct choices *c, struct node *n, enum op_id id, struct value *a,
+			struct value *b)
 {
 	n->op = &op_table[id];
 	n->props = NULL;
@@ -79,12 +79,6 @@ static void become(struct choices *c, struct node *n, enum op_id id, struct valu
 	n->in = new_array(c->cx->arena, struct value *, 2);
 	n->in[0] = a;
 	n->in[1] = b;
-}
-
-/* A mask that is long is only compared with itself. */
-static bool is_same_mask(const struct tensor *a, const struct tensor *b)
-{
-	return a == b || (stored_bytes(a) <= MAX_MASK && tensor_equal(a, b));
 }
 
 /* May another mask of so many elements be looked at? */
@@ -164,7 +158,7 @@ static bool fold_comparison(struct choices *c, struct node *n)
 	struct tensor *mask = tensor_new(cx, DT_BOOL, t->rank, t->shape);
 	mask->data = holds;
 	mask->splat = uniform;
-	become(c, n, OP_Identity, graph_constant(cx, mask, n->span), NULL);
+	become_call(c, n, OP_Identity, graph_constant(cx, mask, n->span), NULL);
 	return true;
 }
 
@@ -247,15 +241,15 @@ static bool choose_sign(struct choices *c, struct node *n)
 	    (mask != c->signs.mask && !has_time_for(c, mask->count)))
 		return false;
 	struct turned *last = &c->turned;
-	if (last->x != x || last->yes != u || !is_same_mask(last->mask, mask))
+	if (last->x != x || last->yes != u || !quickly_equal(last->mask, mask, MAX_MASK))
 		*last = (struct turned){
 			x, make(c, OP_Mul, signs(c, x, mask, u, n->span), x, n->span), mask, u};
 	struct value *z = last->product;
 	z = graph_node(c->cx, &c->out, f->def->op, f->def->props, &z, 1, f->def->span)->out[0];
 	if (s != t)
-		become(c, n, OP_Mul, signs(c, out, mask, s, n->span), z);
+		become_call(c, n, OP_Mul, signs(c, out, mask, s, n->span), z);
 	else
-		become(c, n, s < 0 ? OP_Neg : OP_Identity, z, NULL);
+		become_call(c, n, s < 0 ? OP_Neg : OP_Identity, z, NULL);
 	return true;
 }
 
@@ -302,7 +296,7 @@ static bool holds_where(struct ctx *cx, struct value *v, struct value *by)
 {
 	struct value *zero, *low;
 
-	if (v == by || (is_constant(v) && is_constant(by) && is_same_mask(v->data, by->data)))
+	if (v == by || quickly_equal(constant_data(v), constant_data(by), MAX_MASK))
 		return true;
 	zero = compared(cx, v, 0);
 	low = compared(cx, by, -INFINITY);
@@ -468,9 +462,9 @@ static bool are_true(struct choices *c, const struct terms *cond)
 static bool become_side(struct choices *c, struct node *n, struct value *v)
 {
 	if (same_type(c->cx, &v->type, &n->out[0]->type))
-		become(c, n, OP_Identity, v, NULL);
+		become_call(c, n, OP_Identity, v, NULL);
 	else if (v->data && same_dims(c->cx, n->in[0]->type, n->out[0]->type))
-		become(c, n, OP_Second, n->in[0], v);
+		become_call(c, n, OP_Second, n->in[0], v);
 	return !is_call(n, OP_Switch);
 }
 
@@ -496,7 +490,7 @@ static bool choose_once(struct choices *c, struct node *n)
 	    uniform_number(constant_data(no->def->in[1]), &b) && same_number(cx, a, b)) {
 		add_terms(cx, &inner, no->def->in[0]);
 		if (are_implied(cx, &inner, n->in[0])) {
-			become(c, n, OP_Identity, no, NULL);
+			become_call(c, n, OP_Identity, no, NULL);
 			return true;
 		}
 	}
@@ -643,7 +637,7 @@ static bool compare_argument(struct choices *c, struct node *n)
 	enum dtype t = (enum dtype)x->type.dtype;
 	if (!is_float(t))
 		return false;
-	become(c, n, OP_Le, x, graph_number(c->cx, t, INFINITY, n->span));
+	become_call(c, n, OP_Le, x, graph_number(c->cx, t, INFINITY, n->span));
 	return true;
 }
 
@@ -691,7 +685,7 @@ static bool share_exponential(struct choices *c, struct node *n)
 	one = make_with(c, OP_Cast, dtype, one, n->span);
 	struct value *sum =
 		make(c, OP_Add, e, graph_number(c->cx, DT_FLOAT64, 1, n->span), n->span);
-	become(c, n, OP_True_div, make(c, OP_Maximum, e, one, n->span), sum);
+	become_call(c, n, OP_True_div, make(c, OP_Maximum, e, one, n->span), sum);
 	return true;
 }
 

@@ -217,7 +217,7 @@ double cost_in(struct repeats *r, const struct node *n, int64_t places)
 
 /* Do the places of g, whose values are r->todo, take longer than those that are not the same and
  * the products with their counts? */
-static bool pays(struct repeats *r, const struct region *g)
+static bool repeats_pay(struct repeats *r, const struct region *g)
 {
 	const struct class *c = &g->class[0];
 	double gain = 0;
@@ -243,7 +243,7 @@ static void find_region(struct repeats *r, struct node *end, uint32_t axis, int6
 		ok = look_around(r, region, r->todo.at[i]);
 	g = &r->regions.at[region - 1];
 	ok = ok && find_distinct(r, g);
-	g->repeats = ok && pays(r, g);
+	g->repeats = ok && repeats_pay(r, g);
 	g->failed = !ok;
 	if (ok)
 		return;
@@ -513,7 +513,7 @@ static void widen_numbers(struct ctx *cx, const struct block *b)
 }
 
 /* The constant that v is, as x + 1 of a constant x with integers; NULL: none */
-static struct value *constant_known(struct ctx *cx, struct value *v)
+static struct value *constant_of_known(struct ctx *cx, struct value *v)
 {
 	int count = v->known && !v->data && v->type.rank ? known_count(cx, &v->type) : 0;
 	int64_t x[MAX_KNOWN], shape = count;
@@ -543,7 +543,7 @@ static void fold_known(struct ctx *cx, const struct block *b)
 			if (n->in[i] && (v = found[n->in[i]->id]))
 				n->in[i] = v;
 		for (uint32_t i = 0; i < n->nout; i++)
-			found[n->out[i]->id] = constant_known(cx, n->out[i]);
+			found[n->out[i]->id] = constant_of_known(cx, n->out[i]);
 	}
 }
 

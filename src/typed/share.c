@@ -391,7 +391,7 @@ static bool is_vector_or_column(struct share *s, const struct type *t)
 }
 
 /* Is one call cheaper? In nodes: on small arrays all take about the same time. */
-static bool pays(struct share *s, const struct kind *k, const struct call *c, uint32_t n)
+static bool sharing_pays(struct share *s, const struct kind *k, const struct call *c, uint32_t n)
 {
 	uint64_t cost = 4; /* Join and Split */
 
@@ -465,7 +465,7 @@ static void share_kind(struct share *s, struct block *b, int kind)
 		for (n = 1; i + n < ncalls && calls[i + n].level == calls[i].level &&
 			    (n < 2 || !k->op->pair);)
 			n++;
-		if (n < 2 || !pays(s, k, calls + i, n))
+		if (n < 2 || !sharing_pays(s, k, calls + i, n))
 			continue;
 		if (k->op->pair)
 			joins |= join_pair(s, part, calls + i);

@@ -82,23 +82,17 @@ static bool is_list(struct build *b, const struct value *v)
 	return same_dims(b->cx, *x, *y) || (is_single(b->cx, x) && is_single(b->cx, y));
 }
 
-/* Is v one number that is known, in a constant or a weight, and not NaN? */
-static bool is_bound(const struct value *v, double *k)
-{
-	return is_float((enum dtype)v->type.dtype) && single_number(v->data, k) && !isnan(*k);
-}
-
 /* x if v is |x + k| <= c, as isclose() says it; else NULL */
 static const struct value *near_to(const struct value *v)
 {
 	double k;
 
-	if (!is_onnx(v->def, ONNX_LessOrEqual) || !is_bound(v->def->in[1], &k) || isinf(k) ||
+	if (!is_onnx(v->def, ONNX_LessOrEqual) || !constant_float(v->def->in[1], &k) || !isfinite(k) ||
 	    !is_onnx(v->def->in[0]->def, ONNX_Abs))
 		return NULL;
 	const struct node *n = v->def->in[0]->def->in[0]->def;
 	for (int i = 0; i < 2 && (is_onnx(n, ONNX_Add) || is_onnx(n, ONNX_Sub)); i++)
-		if (is_bound(n->in[1 - i], &k) && !isinf(k))
+		if (constant_float(n->in[1 - i], &k) && isfinite(k))
 			return n->in[i];
 	return NULL;
 }
@@ -128,7 +122,7 @@ static bool is_implied(const struct value *v, const struct value *by)
 	int axes[MAX_RANK];
 	double k;
 
-	if (!x || !v->def || v->def->nin != 2 || !is_bound(v->def->in[1], &k))
+	if (!x || !v->def || v->def->nin != 2 || !constant_float(v->def->in[1], &k))
 		return false;
 	p = v->def->in[0];
 	if (is_onnx(v->def, ONNX_Less))
