@@ -73,7 +73,7 @@ bool bind_target(struct elab *e, struct target *t, struct cv v)
 /* The types written for all targets of a call of a raw ONNX operator; NULL: not all have one. */
 static const struct type *wanted_types(struct elab *e, struct stmt *s)
 {
-	const struct anode *root = &e->file->nodes.at[s->value.first + s->value.len - 1];
+	const struct anode *root = &e->file->nodes.at[s->u.value.first + s->u.value.len - 1];
 	struct type *t;
 
 	if (root->kind != A_CALL || !strchr(root->u.sym->s, '.'))
@@ -118,13 +118,13 @@ static bool exec_assign(struct elab *e, struct stmt *s)
 	bool ok = true;
 
 	if (e->frame->depth > 1 && !e->fors && !e->frame->library)
-		e->nested += s->value.len;
-	e->root = s->value.first + s->value.len - 1;
+		e->nested += s->u.value.len;
+	e->root = s->u.value.first + s->u.value.len - 1;
 	e->root_file = e->file;
 	e->nroot = s->ntargets;
 	e->wanted_wrong = false;
 	e->wanted = wanted_types(e, s);
-	struct cv v = eval(e, s->value);
+	struct cv v = eval(e, s->u.value);
 	e->root_file = NULL;
 	e->wanted = NULL;
 	e->wanted_wrong = false;
@@ -138,7 +138,7 @@ static bool exec_assign(struct elab *e, struct stmt *s)
 		struct diag *d = elab_error(
 			e, s->targets->span, E_ARITY, "%u name%s on the left for %u result%s%s%s",
 			s->ntargets, s->ntargets == 1 ? "" : "s", v.kind == CV_MULTI ? v.n : 1,
-			v.kind == CV_MULTI ? "s" : "", results_in_words(e, s->value),
+			v.kind == CV_MULTI ? "s" : "", results_in_words(e, s->u.value),
 			v.kind == CV_MULTI && s->ntargets < v.n
 				? "; '_' takes one that is not needed"
 				: "");
@@ -184,7 +184,6 @@ static void mark_read(struct elab *e, struct expr x)
 static void mark_read_in(struct elab *e, const struct ablock *b)
 {
 	for (const struct stmt *s = b->first; s; s = s->next) {
-		mark_read(e, s->value);
 		if (s->kind == S_LOOP || s->kind == S_FOR) {
 			for (const struct aitem *it = s->u.loop->items; it; it = it->next) {
 				mark_read(e, it->value);
@@ -195,6 +194,8 @@ static void mark_read_in(struct elab *e, const struct ablock *b)
 			mark_read_in(e, &s->u.loop->body);
 		} else if (s->kind == S_IF || s->kind == S_STATIC_IF) {
 			mark_read_in_branches(e, s->u.cond, NULL);
+		} else {
+			mark_read(e, s->u.value);
 		}
 	}
 }

@@ -788,7 +788,7 @@ static struct value *next_value(struct elab *e, struct stmt *s, const struct val
 			   "the next value of '%s' is given twice", s->targets[0].name->s);
 		return NULL;
 	}
-	struct cv v = eval(e, s->value);
+	struct cv v = eval(e, s->u.value);
 	struct value *next =
 		to_value(e, &v, cv_is_weak(&v) ? weak_dtype(e, &v, param->type.dtype) : DT_NONE);
 	why_note(e, s->targets[0].name, next ? cv_value(next, s->span) : poison(s->span), s->span,
@@ -872,7 +872,7 @@ bool exec_until(struct elab *e, struct stmt *s)
 		elab_error(e, s->span, E_DUPLICATE, "a loop has one 'until'");
 		return false;
 	}
-	struct cv c = eval(e, s->value);
+	struct cv c = eval(e, s->u.value);
 	l->until = c.kind == CV_POISON ? NULL : condition(e, &c);
 	return l->until != NULL;
 }
@@ -888,7 +888,7 @@ bool exec_state(struct elab *e, struct stmt *s)
 			   "'state' belongs in a graph, outside loops and ifs");
 		return false;
 	}
-	struct cv init = eval(e, s->value);
+	struct cv init = eval(e, s->u.value);
 	bool ok = init.kind != CV_POISON && make_type(e, t->type, v, &v->type);
 	struct value *first =
 		ok ? to_value(e, &init, cv_is_weak(&init) ? v->type.dtype : DT_NONE) : NULL;

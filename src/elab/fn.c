@@ -474,8 +474,8 @@ enum onnx_id fn_as_node(const struct fn *f)
 	if (!s || s->next || s->kind != S_ASSIGN || s->ntargets != 1 || f->nresults != 1 ||
 	    s->targets[0].name != f->results[0].name || f->ndecls || f->nparams > 8)
 		return ONNX_NONE;
-	const struct anode *a = f->file->nodes.at + s->value.first;
-	const struct anode *call = a + s->value.len - 1;
+	const struct anode *a = f->file->nodes.at + s->u.value.first;
+	const struct anode *call = a + s->u.value.len - 1;
 	if (call->kind == A_NAME && f->nparams == 1 && call->u.sym == f->params[0].name)
 		return ONNX_Identity;
 	const char *name = node_of(f, call);

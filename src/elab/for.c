@@ -190,7 +190,7 @@ bool next_in_for(struct elab *e, struct stmt *s, struct carried *c)
 	}
 	while (it->in || it->name != c->name)
 		it = it->next;
-	struct cv v = eval(e, s->value);
+	struct cv v = eval(e, s->u.value);
 	c->given = true;
 	c->then = all_defined(e, &v, 1) ? as_bound(e, it, v) : poison(s->span);
 	return c->then.kind != CV_POISON;

@@ -344,7 +344,7 @@ struct stmt *statement(struct parse *p, enum stmt_kind kind, struct range target
 	p->statement = p->file->nodes.len;
 	st->kind = (uint8_t)kind;
 	st->span = s;
-	st->value = value;
+	st->u.value = value;
 	if (!targets.n)
 		return st;
 	st->ntargets = (uint16_t)targets.n;

@@ -273,12 +273,13 @@ static void put_stmt(struct dump *d, const struct stmt *s, uint32_t indent)
 		sb_str(d->out, " ");
 	}
 	sb_str(d->out, words[s->kind]);
-	put_expr(d, s->value);
 	if (s->kind == S_LOOP || s->kind == S_FOR) {
 		put_loop(d, s->u.loop);
 		later_block(d, &s->u.loop->body, indent);
 	} else if (s->kind == S_IF || s->kind == S_STATIC_IF) {
 		later(d, W_BRANCHES, indent)->branch = s->u.cond;
+	} else {
+		put_expr(d, s->u.value);
 	}
 	sb_str(d->out, "\n");
 }

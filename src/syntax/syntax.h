@@ -146,10 +146,10 @@ struct stmt {
 	uint16_t ntargets;
 	struct span span;
 	struct target *targets;
-	struct expr value; /* S_ASSIGN, S_STATE, S_NEXT, S_UNTIL */
 	union {
 		struct aif *cond;   /* S_IF, S_STATIC_IF */
 		struct aloop *loop; /* S_LOOP, S_FOR */
+		struct expr value;  /* the others; S_LOST: absent */
 	} u;
 	struct stmt *next;
 };
