@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -213,9 +214,19 @@ static enum ptgc_status compile_(struct ctx *cx, struct job *job)
 	return cx->io_failed ? PTGC_FAILED : ok ? PTGC_OK : PTGC_REJECTED;
 }
 
+/* Numbers are written and read as in C, whatever the program that the library is part of writes
+ * them like: its locale may have a comma in them. */
 enum ptgc_status compile(struct ctx *cx, struct job *job)
 {
-	enum ptgc_status status = compile_(cx, job);
+	locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0), of_program = uselocale(c);
+	enum ptgc_status status = PTGC_FAILED;
+	if (c)
+		status = compile_(cx, job);
+	else
+		job->failure = OUT_OF_MEMORY;
+	uselocale(of_program);
+	if (c)
+		freelocale(c);
 	if (job->path && job->fd >= 0)
 		close(job->fd);
 	return status;

@@ -249,9 +249,6 @@ static void print_float(struct dump *d, double v, bool single)
 			   : strtod(s, NULL) == v || digits == 17)
 			break;
 	}
-	for (char *p = s; *p; p++) /* a decimal comma of the locale */
-		if (*p == ',')
-			*p = '.';
 	sb_str(d->b, s);
 }
 

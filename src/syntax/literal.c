@@ -1,9 +1,8 @@
 /*
  * literal.c: texts of literals -> values. In: text that the scanner's patterns matched; out:
- * values, rounded once. Nothing depends on the locale of the program that the library is part of.
+ * values, rounded once.
  */
 #include <fenv.h>
-#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,9 +81,7 @@ double literal_double(struct arena *a, const char *s, size_t len)
 
 	if (short_decimal(s, len, &v))
 		return v;
-	/* the C locale is a constant of the C library and needs no memory */
-	return strtod_l(plain_number(a, small, sizeof(small), s, len), NULL,
-			newlocale(LC_ALL_MASK, "C", (locale_t)0));
+	return strtod(plain_number(a, small, sizeof(small), s, len), NULL);
 }
 
 static bool number_char(const char *s, const char *start, const char *end)
@@ -123,15 +120,14 @@ static const char *next_number(const char *at, const char *end)
 static bool round_to_odd(struct ctx *cx, const char *at, size_t len, double value, double *odd)
 {
 	char small[64], *text = plain_number(cx->arena, small, sizeof(small), at, len);
-	locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 	int mode = fegetround();
 	uint64_t bits;
 
 	if (fesetround(FE_DOWNWARD))
 		return false;
-	double low = strtod_l(text, NULL, c);
+	double low = strtod(text, NULL);
 	fesetround(FE_UPWARD);
-	double high = strtod_l(text, NULL, c);
+	double high = strtod(text, NULL);
 	fesetround(mode);
 	memcpy(&bits, &low, 8);
 	*odd = bits & 1 ? low : high;
