@@ -28,25 +28,14 @@ static enum reduction reduction_of(const struct node *n)
 /* Which axes go; false: none is named, and that means that all stay */
 static bool mark_reduced_axes(struct printer *p, const struct node *n, bool *gone)
 {
-	const struct value *x = n->in[0];
-	int axes[MAX_RANK], count;
+	int axes[MAX_RANK], count = onnx_reduced_axes(n, axes);
 
+	if (count < 0)
+		cannot(p, n, "needs axes that are known while compiling");
 	memset(gone, 0, MAX_RANK * sizeof(*gone));
-	if (n->onnx->id == ONNX_ArgMax || n->onnx->id == ONNX_ArgMin) {
-		gone[onnx_axis(n, 0)] = true;
-		return true;
-	}
-	count = onnx_axes(n, x->type.rank, axes);
-	for (int i = 0; i < count; i++) {
-		if (axes[i] < 0)
-			cannot(p, n, "needs axes that are known while compiling");
+	for (int i = 0; i < count; i++)
 		gone[axes[i]] = true;
-	}
-	if (!count && int_of_attr(n, "noop_with_empty_axes", 0))
-		return false;
-	for (uint32_t i = 0; !count && i < x->type.rank; i++)
-		gone[i] = true;
-	return true;
+	return count || !int_of_attr(n, "noop_with_empty_axes", 0);
 }
 
 void reduce_shape(struct printer *p, const struct node *n)

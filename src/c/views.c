@@ -28,11 +28,10 @@ static void axes_of_result(struct printer *p, const struct node *n, int *from)
 	bool named[MAX_RANK] = {false};
 	int count = onnx_axes(n, rank, axes);
 
-	for (int i = 0; i < count; i++) {
-		if (axes[i] < 0)
-			cannot(p, n, "needs axes that are known while compiling");
+	if (count < 0)
+		cannot(p, n, "needs axes that are known while compiling");
+	for (int i = 0; i < count; i++)
 		named[axes[i]] = true;
-	}
 	for (uint32_t i = 0; !adds && !count && i < rank; i++)
 		named[i] = dim_is(p->cx, x->type.dims[i], 1);
 	for (uint32_t i = 0; i < rank; i++)

@@ -353,13 +353,8 @@ static void loosen_axis(struct build *b, struct value *v, uint32_t axis)
 /* Is that axis one that n, an Unsqueeze, adds? */
 static bool adds_axis(const struct node *n, uint32_t axis)
 {
-	const struct tensor *axes = computes(n, ONNX_Unsqueeze) ? n->in[1]->data : NULL;
-	int64_t k;
-
-	for (uint64_t i = 0; axes && i < axes->count; i++)
-		if (tensor_int(axes, i, &k) && k + (k < 0 ? n->out[0]->type.rank : 0) == axis)
-			return true;
-	return false;
+	return computes(n, ONNX_Unsqueeze) &&
+	       onnx_axis_bits(n, n->out[0]->type.rank) >> (axis & 63) & 1;
 }
 
 /* Does the operator alone say that length, as NonZero gives a row for each axis? No check can find

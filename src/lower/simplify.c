@@ -14,14 +14,9 @@
 static struct value *without_leading_axes(const struct value *v)
 {
 	const struct node *n = v->def;
-	int64_t axis;
+	uint64_t axes = is_onnx(n, ONNX_Unsqueeze) ? onnx_axis_bits(n, v->type.rank) : 0;
 
-	if (!is_onnx(n, ONNX_Unsqueeze) || !n->in[1]->data)
-		return NULL;
-	for (uint64_t i = 0; i < n->in[1]->data->count; i++)
-		if (!tensor_int(n->in[1]->data, i, &axis) || axis != (int64_t)i)
-			return NULL;
-	return n->in[0];
+	return axes && !(axes & (axes + 1)) ? n->in[0] : NULL;
 }
 
 static bool broadcasts(const struct onnx_op *op)
@@ -78,7 +73,7 @@ static bool axes_are_ones(struct build *b, const struct value *v, uint64_t axes)
 static struct value *behind_axes(struct build *b, const struct value *v, uint64_t *axes)
 {
 	const struct node *n = v->def;
-	int64_t axis, len = 0, rank = v->type.rank;
+	int64_t len = 0, rank = v->type.rank;
 	bool reshapes = is_onnx(n, ONNX_Reshape) && n->in[0]->type.rank == 1 && rank > 1;
 
 	*axes = 0;
@@ -94,12 +89,8 @@ static struct value *behind_axes(struct build *b, const struct value *v, uint64_
 		*axes = ((UINT64_C(1) << rank) - 1) & ~(UINT64_C(1) << at);
 		return axes_are_ones(b, v, *axes) ? n->in[0] : NULL;
 	}
-	for (uint64_t i = 0; i < n->in[1]->data->count; i++) {
-		if (!tensor_int(n->in[1]->data, i, &axis))
-			return NULL;
-		*axes |= UINT64_C(1) << (axis < 0 ? axis + rank : axis);
-	}
-	return n->in[0];
+	*axes = onnx_axis_bits(n, v->type.rank);
+	return *axes ? n->in[0] : NULL;
 }
 
 /* v without those axes, which have length 1 */

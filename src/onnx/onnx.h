@@ -101,7 +101,10 @@ bool onnx_transposes_matrix(const struct node *n);
 /* The axes that n names in its attribute or its second input, counted from the front of a value of
  * that rank, without order; -1: they are not known. Returns their number, 0 if it names none. */
 int onnx_axes(const struct node *n, uint32_t rank, int *axes);
-/* The axes along which a ReduceMax or the like reduces, in order; -1: they are not known */
+/* The same as bits; 0: it names none, or they are not known, or the rank is 64 or more */
+uint64_t onnx_axis_bits(const struct node *n, uint32_t rank);
+/* The axes along which a ReduceMax, an ArgMax or the like reduces, in order. Returns their number;
+ * -1: they are not known */
 int onnx_reduced_axes(const struct node *n, int *axes);
 #define MAX_DATA_TYPE 26 /* the largest TensorProto.DataType */
 /* attrs.c: what is wrong with an attribute of a raw node, to be put after "attribute 'mode' ", as

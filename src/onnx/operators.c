@@ -218,6 +218,16 @@ int onnx_axes(const struct node *n, uint32_t rank, int *axes)
 	return (int)count;
 }
 
+uint64_t onnx_axis_bits(const struct node *n, uint32_t rank)
+{
+	int axes[MAX_RANK], count = rank < 64 ? onnx_axes(n, rank, axes) : 0;
+	uint64_t bits = 0;
+
+	for (int i = 0; i < count; i++)
+		bits |= UINT64_C(1) << (axes[i] & 63);
+	return bits;
+}
+
 int onnx_reduced_axes(const struct node *n, int *axes)
 {
 	int rank = n->in[0]->type.rank, given[MAX_RANK],
@@ -225,8 +235,12 @@ int onnx_reduced_axes(const struct node *n, int *axes)
 	bool set[MAX_RANK] = {false};
 	int k = 0;
 
-	if (count < 0 || (!count && find_attr(n, "noop_with_empty_axes")))
-		return -1;
+	if (n->onnx->id == ONNX_ArgMax || n->onnx->id == ONNX_ArgMin) {
+		axes[0] = (int)onnx_axis(n, 0);
+		return 1;
+	}
+	if (count <= 0 && (count < 0 || int_of_attr(n, "noop_with_empty_axes", 0)))
+		return count;
 	for (int i = 0; i < count; i++)
 		set[given[i]] = true;
 	for (int i = 0; i < rank; i++)

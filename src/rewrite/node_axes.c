@@ -20,12 +20,11 @@ static uint64_t removed_axes(const struct node *n)
 
 	if (n->as_written || int_of_attr(n, "keepdims", 1))
 		return 0;
-	if (is_onnx(n, ONNX_ArgMax) || is_onnx(n, ONNX_ArgMin))
-		return UINT64_C(1) << (onnx_axis(n, 0) & 63);
-	if (onnx_lengths(n->onnx) != ONNX_REDUCED_LENGTHS)
+	if (onnx_lengths(n->onnx) != ONNX_REDUCED_LENGTHS && !is_onnx(n, ONNX_ArgMax) &&
+	    !is_onnx(n, ONNX_ArgMin))
 		return 0;
 	for (int i = 0, count = onnx_reduced_axes(n, axes); i < count; i++)
-		bits |= UINT64_C(1) << axes[i];
+		bits |= UINT64_C(1) << (axes[i] & 63);
 	return bits;
 }
 
@@ -54,21 +53,12 @@ static void set_dims(struct value *v, const struct type *t)
 static bool gives_axes(struct ctx *cx, const struct node *n, uint64_t bits)
 {
 	const struct type *to = &n->out[0]->type, *from = &n->in[0]->type;
-	const struct tensor *list = n->in[1]->data;
-	uint64_t given = 0;
 	uint32_t j = 0;
-	int64_t axis;
 
-	if (!list || !bits || to->rank > 63)
+	if (!n->in[1]->data || !bits || to->rank > 63)
 		return false;
-	if (is_onnx(n, ONNX_Unsqueeze)) {
-		for (uint64_t i = 0; i < list->count; i++) {
-			if (!tensor_int(list, i, &axis))
-				return false;
-			given |= UINT64_C(1) << ((axis < 0 ? axis + to->rank : axis) & 63);
-		}
-		return given == bits;
-	}
+	if (is_onnx(n, ONNX_Unsqueeze))
+		return onnx_axis_bits(n, to->rank) == bits;
 	if (bits >> to->rank)
 		return false;
 	for (uint32_t i = 0; i < to->rank; i++) {

@@ -188,7 +188,7 @@ static void check_long_list(const char *element, uint32_t n, const char *last, b
 		assert_int_equal(root->u.data->at[count - 1].u.integer, 7);
 	} else {
 		assert_int_equal(root->n, n + 1);
-		assert_int_equal(f->graphs->body.first->value.len, f->nodes.len);
+		assert_int_equal(f->graphs->body.first->u.value.len, f->nodes.len);
 	}
 	ctx_free(cx);
 }

@@ -87,8 +87,8 @@ static const struct value *near_to(const struct value *v)
 {
 	double k;
 
-	if (!is_onnx(v->def, ONNX_LessOrEqual) || !constant_float(v->def->in[1], &k) || !isfinite(k) ||
-	    !is_onnx(v->def->in[0]->def, ONNX_Abs))
+	if (!is_onnx(v->def, ONNX_LessOrEqual) || !constant_float(v->def->in[1], &k) ||
+	    !isfinite(k) || !is_onnx(v->def->in[0]->def, ONNX_Abs))
 		return NULL;
 	const struct node *n = v->def->in[0]->def->in[0]->def;
 	for (int i = 0; i < 2 && (is_onnx(n, ONNX_Add) || is_onnx(n, ONNX_Sub)); i++)

@@ -94,20 +94,16 @@ static bool step_broadcast(struct build *b, const struct node *n, struct trace *
 /* From one axis behind an Unsqueeze, which is none of those that it adds. */
 static bool step_unsqueeze(const struct node *n, struct trace *t)
 {
-	const struct tensor *axes = n->in[1]->data;
-	int64_t rank = n->out[0]->type.rank, axis, before = 0;
+	uint64_t added = onnx_axis_bits(n, n->out[0]->type.rank);
+	uint32_t before = 0;
 
-	for (uint64_t i = 0; axes && i < axes->count; i++) {
-		if (!tensor_int(axes, i, &axis))
-			return false;
-		axis = axis < 0 ? axis + rank : axis;
-		if (axis == t->axis)
-			return false;
-		before += axis < t->axis;
-	}
-	t->axis -= (uint32_t)before;
+	for (uint32_t i = 0; i < t->axis; i++)
+		before += added >> i & 1;
+	if (!added || added >> t->axis & 1)
+		return false;
+	t->axis -= before;
 	t->v = n->in[0];
-	return axes != NULL;
+	return true;
 }
 
 /* From one axis of n's result to the value that it has it from. */
@@ -123,8 +119,8 @@ static bool step(struct build *b, const struct node *n, struct trace *t)
 	}
 	if (computes(n, ONNX_Unsqueeze))
 		return step_unsqueeze(n, t);
-	if (computes(n, ONNX_Transpose) && n->nattrs == 1)
-		t->axis = (uint32_t)n->attrs[0].u.ints[t->axis];
+	if (computes(n, ONNX_Transpose))
+		t->axis = onnx_perm(n, t->axis);
 	else if (kind != ONNX_FIRST_LENGTHS)
 		return false;
 	t->v = n->in[0];
