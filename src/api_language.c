@@ -21,7 +21,7 @@ const char *ptgc_op_signature(const char *name, bool *ready)
 {
 	const struct op *op = find_op(name);
 	if (op && ready)
-		*ready = op->onnx || op->lowered || op->lib;
+		*ready = op->onnx || op->in_c || op->lib;
 	return op ? op->sig : NULL;
 }
 

@@ -230,16 +230,9 @@ static void say_not_run(struct ctx *cx, const char *pass)
 	cx->trace(s.s, s.len);
 }
 
-/* ": gemm 2, relu 1": which flags had rewrites of nodes, and of how many */
-static void add_rewrites(const struct ctx *cx, struct strbuf *out)
+static bool is_printed(const struct ctx *cx, const struct pass *pass)
 {
-	const char *head = ": ";
-
-	for (size_t i = 0; i < FLAG_COUNT; i++)
-		if (cx->rewritten[i]) {
-			sb_printf(out, "%s%s %u", head, flag_infos[i].name, cx->rewritten[i]);
-			head = ", ";
-		}
+	return cx->trace && (is_named(cx, "all") || (pass && is_named(cx, pass->name)));
 }
 
 /* Prints g for --print-after; as little as "no change" if the text is *last. NULL: no pass ran. */
@@ -248,16 +241,16 @@ static void print_after(struct ctx *cx, const struct graph *g, const struct pass
 {
 	struct strbuf head = {.arena = cx->arena}, text = {.arena = cx->arena};
 
-	if (!cx->trace || !(is_named(cx, "all") || (pass && is_named(cx, pass->name))))
+	if (!is_printed(cx, pass))
 		return;
 	dump_graph(cx, g, &text);
 	bool same = last->s && last->len == text.len && !memcmp(last->s, text.s, text.len);
 	sb_str(&head, pass ? "# --- after " : "# --- before the first pass");
 	sb_str(&head, pass ? pass->name : "");
-	if (pass && same)
+	if (cx->notes && cx->notes->len)
+		sb_printf(&head, ": %s", cx->notes->s);
+	else if (pass && same)
 		sb_str(&head, ": no change");
-	else if (pass && pass->flags & OF_NODES)
-		add_rewrites(cx, &head);
 	sb_str(&head, " ---\n");
 	cx->trace(head.s, head.len);
 	if (!same)
@@ -280,8 +273,10 @@ static void verify_after(struct ctx *cx, struct graph *g, enum level level)
 /* Runs p, and says whether it changed the graph; a pass without a result may have. */
 static bool run_pass(struct ctx *cx, struct graph *g, const struct pass *p, struct strbuf *last)
 {
+	struct strbuf notes = {.arena = cx->arena};
 	bool changed = true;
 
+	cx->notes = is_printed(cx, p) ? &notes : NULL;
 	if (p->run)
 		p->run(cx, g);
 	else
@@ -293,6 +288,7 @@ static bool run_pass(struct ctx *cx, struct graph *g, const struct pass *p, stru
 	if (p->how & TIDY && changed)
 		drop_unread(cx, g);
 	print_after(cx, g, p, last);
+	cx->notes = NULL;
 	verify_after(cx, g, p->level);
 	arena_empty(cx->scratch);
 	return changed;

@@ -338,6 +338,7 @@ struct ctx {
 	uint32_t refused;             /* errors of ops that cannot be converted: lowering goes on */
 	uint8_t severity[DIAG_COUNT]; /* as switched by -W */
 	uint32_t *rewritten;          /* nodes, by the flag of the rewrite; NULL: nobody asks */
+	struct strbuf *notes; /* of the pass that runs; NULL: --print-after does not name it */
 	bool werror;
 	bool gave_up; /* there were so many errors that the rest of the text was not checked */
 	struct diag_index *diag_index;
@@ -388,11 +389,14 @@ struct ctx {
 	uint32_t may_stay_open;    /* how many large files may stay open, for a sink to copy from */
 	vec(const char *) depends; /* files read, for -MD */
 	bool io_failed;            /* a file could not be read, for no fault of the input */
-	void (*trace)(const char *text,
-		      size_t len); /* takes what print_after prints; NULL: no one */
+	/* takes what --print-after prints; NULL: no one. A pass asks `notes`, not this. */
+	void (*trace)(const char *text, size_t len);
 	int least_runtime; /* from this release on ONNX Runtime computes the model; 0: unknown */
 };
 struct ctx *ctx_new(void); /* NULL: out of memory */
+/* What the pass that runs has to say, as "relu 1". --print-after shows it above the graph, if it
+ * names the pass; else it is not made. */
+void print_note(struct ctx *cx, const char *fmt, ...) PRINTF(2, 3);
 /* The flags of flags.def, and what each is at the levels of -O */
 enum flag {
 #define FLAG(id, ...) FLAG_##id,

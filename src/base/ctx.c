@@ -77,6 +77,18 @@ void add_meta(struct ctx *cx, const char *text)
 	cx->opt.meta = list;
 }
 
+void print_note(struct ctx *cx, const char *fmt, ...)
+{
+	va_list args;
+
+	if (!cx->notes)
+		return;
+	sb_str(cx->notes, cx->notes->len ? ", " : "");
+	va_start(args, fmt);
+	sb_vprintf(cx->notes, fmt, args);
+	va_end(args);
+}
+
 static bool fill(struct ctx *cx)
 {
 	if (setjmp(cx->oom))

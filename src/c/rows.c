@@ -94,7 +94,7 @@ static bool is_of_matrix(struct printer *p, struct vector_product *v,
 	return true;
 }
 
-static bool has_check(const struct block *b, const struct node *n)
+static bool is_checked(const struct block *b, const struct node *n)
 {
 	for (uint32_t i = 0; i < b->checks.len; i++)
 		if (b->checks.at[i].cond && b->checks.at[i].cond->def == n)
@@ -140,7 +140,7 @@ static enum part place_node(struct printer *p, const struct node *n, const struc
 			return BEHIND;
 		by_row |= part == BY_ROW;
 	}
-	if (is_vector_product(n, &v) && is_of_matrix(p, &v, first) && !has_check(r->block, n)) {
+	if (is_vector_product(n, &v) && is_of_matrix(p, &v, first) && !is_checked(r->block, n)) {
 		dim terms = v.vector->type.dims[0], summed = v.matrix->type.dims[!v.kept];
 		if (v.kept == first->kept && !by_row && dim_eq(p->cx, terms, summed))
 			return BY_ROW;
@@ -151,7 +151,7 @@ static enum part place_node(struct printer *p, const struct node *n, const struc
 		return BEHIND;
 	if (!by_row)
 		return BEFORE;
-	return is_each_row(p, n, r->count) && !has_check(r->block, n) ? BY_ROW : BEHIND;
+	return is_each_row(p, n, r->count) && !is_checked(r->block, n) ? BY_ROW : BEHIND;
 }
 
 static void set_part(struct printer *p, const struct node *n, enum part part)

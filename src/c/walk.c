@@ -17,12 +17,6 @@ static uint32_t weight_of(const struct printer *p, const struct node *n)
 	return most + 1;
 }
 
-static bool is_reshape(const struct node *n)
-{
-	return n->onnx->id == ONNX_Reshape || n->onnx->id == ONNX_Flatten ||
-	       n->onnx->id == ONNX_Unsqueeze || n->onnx->id == ONNX_Squeeze;
-}
-
 /* A cast of an integer takes less than to store it and to read it again. */
 static bool casts_integers(const struct node *n)
 {
@@ -43,7 +37,8 @@ static void hold(struct printer *p, const struct node *n, const struct value *v)
 		return;
 	for (uint32_t i = 0; i < n->nin && cheap; i++)
 		cheap = !n->in[i] || i > 0 || is_cheap(p, n->in[i]);
-	if (is_reshape(n) && !n->in[0]->data && x->where == MEMORY && !h->result) {
+	if (onnx_facts[n->onnx->id].reshapes && !n->in[0]->data && x->where == MEMORY &&
+	    !h->result) {
 		h->where = MEMORY; /* the same array */
 		h->name = x->name;
 		h->buffer = x->buffer;

@@ -20,7 +20,7 @@ const struct mapping *mapping_of(const struct ctx *cx, const uint8_t *data)
 
 const void *bytes_of_tensor(struct ctx *cx, const struct tensor *t)
 {
-	return little_endian(cx, (enum dtype)t->dtype, t->data, t->splat ? 1 : t->count);
+	return little_endian(cx, (enum dtype)t->dtype, t->data, stored_elements(t));
 }
 
 void expand_splat(const struct tensor *t, uint8_t *to, size_t size)

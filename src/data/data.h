@@ -32,7 +32,7 @@ static inline uint64_t stored_elements(const struct tensor *t)
 }
 static inline uint64_t stored_bytes(const struct tensor *t)
 {
-	return (t->splat ? 1 : t->count) * dtypes[t->dtype].size;
+	return stored_elements(t) * dtypes[t->dtype].size;
 }
 void store_low(void *p, uint64_t v,
 	       size_t size); /* the low bytes of v, as an integer of that size */

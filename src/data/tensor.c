@@ -245,7 +245,7 @@ bool tensor_convert(enum dtype to, void *dst, enum dtype from, const void *src, 
 bool tensor_valid(const struct tensor *t)
 {
 	const uint8_t *p = t->data;
-	uint64_t n = t->splat ? 1 : t->count;
+	uint64_t n = stored_elements(t);
 	uint8_t all = 0;
 	if (t->dtype != DT_BOOL)
 		return true;

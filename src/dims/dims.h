@@ -120,6 +120,7 @@ unsigned dim_sources(struct ctx *cx, dim d, bool as_made);
 /* May d, a length, be below 0 in a run that is to fail then? Of an integer no equation says that it
  * may not: if it is the length of an array, the equation is as true as there is such an array. */
 bool dim_may_be_negative(struct ctx *cx, dim d);
+bool dim_is_length(struct ctx *cx, dim d); /* is it certainly 0 or more, whatever a run computes? */
 const char *dim_str(struct ctx *cx, dim d); /* "n+1", "max(n-1, 0)", "?" */
 const char *dim_str_as_made(struct ctx *cx, dim d);
 /* The top of the expression d, for code that computes d at run time (dim_value() of lowering). */

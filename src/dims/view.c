@@ -85,6 +85,11 @@ bool dim_may_be_negative(struct ctx *cx, dim d)
 	return dim_sources(cx, d, true) & FROM_VALUE;
 }
 
+bool dim_is_length(struct ctx *cx, dim d)
+{
+	return dim_ge(cx, d, 0) && !dim_may_be_negative(cx, d);
+}
+
 static int64_t expected_name(struct ctx *cx, const struct sym *name)
 {
 	size_t len = name ? strlen(name->s) : 0;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emit/emit.h"
+#include "emit/internal.h"
 #include "onnx/onnx.h"
 #include "ops/ops.h"
 #include "syntax/syntax.h"
@@ -22,20 +22,6 @@ static void indent(struct dump *d, uint32_t depth)
 {
 	for (uint32_t i = 0; i <= depth; i++)
 		sb_str(d->out, "  ");
-}
-
-/* The fewest digits that give the number back in its dtype */
-static void print_float(struct dump *d, enum dtype t, double v)
-{
-	char text[32];
-
-	for (int digits = t == DT_FLOAT64 ? 15 : 6; digits <= 17; digits++) {
-		snprintf(text, sizeof(text), "%.*g", digits, v);
-		double back = strtod(text, NULL);
-		if (back == v || (t != DT_FLOAT64 && (float)back == (float)v))
-			break;
-	}
-	sb_str(d->out, text);
 }
 
 /* What the user calls a carried value: the text at its place. NULL: it has no name, or that is the
@@ -75,7 +61,7 @@ static void print_name(struct dump *d, const struct value *v)
 	} else if (one && (is_discrete(t) || is_float(t))) {
 		sb_printf(d->out, v->type.rank ? "%s([" : "%s(", dtypes[t].name);
 		if (is_float(t))
-			print_float(d, t, tensor_float(one, 0));
+			put_float(d->out, tensor_float(one, 0), t != DT_FLOAT64);
 		else if (tensor_int(one, 0, &i))
 			sb_printf(d->out, "%lld", (long long)i);
 		sb_str(d->out, v->type.rank ? "])" : ")");

@@ -52,6 +52,8 @@ struct onnx_model {
 	const struct node *too_deep; /* first node beyond MAX_GRAPH_DEPTH: the rest is not seen */
 };
 struct onnx_model *onnx_model(struct ctx *cx, const struct graph *g);
+/* model_text.c: the fewest digits that read back as the number; single: as a float32 */
+void put_float(struct strbuf *out, double v, bool single);
 static inline const struct onnx_value *onnx_value(const struct onnx_model *m, const struct value *v)
 {
 	return &m->values.at[v ? m->index[v->id] : 0];

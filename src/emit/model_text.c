@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "data/data.h"
-#include "emit/emit.h"
+#include "emit/internal.h"
 
 #define MAX_DEPTH    100
 #define MAX_ELEMENTS 256
@@ -235,12 +235,11 @@ static void print_dtype(struct dump *d, int64_t onnx)
 		sb_printf(d->b, "dtype%lld", (long long)onnx);
 }
 
-/* The fewest digits that read back as the number. */
-static void print_float(struct dump *d, double v, bool single)
+void put_float(struct strbuf *out, double v, bool single)
 {
 	char s[40];
 	if (isnan(v) || isinf(v)) {
-		sb_str(d->b, isnan(v) ? "nan" : v < 0 ? "-inf" : "inf");
+		sb_str(out, isnan(v) ? "nan" : v < 0 ? "-inf" : "inf");
 		return;
 	}
 	for (int digits = single ? 6 : 15;; digits++) {
@@ -249,7 +248,7 @@ static void print_float(struct dump *d, double v, bool single)
 			   : strtod(s, NULL) == v || digits == 17)
 			break;
 	}
-	sb_str(d->b, s);
+	sb_str(out, s);
 }
 
 static void print_number(struct dump *d, enum dtype t, const uint8_t *p)
@@ -266,7 +265,7 @@ static void print_number(struct dump *d, enum dtype t, const uint8_t *p)
 	} else if (tensor_int(&one, 0, &v)) {
 		sb_printf(d->b, "%lld", (long long)v);
 	} else {
-		print_float(d, tensor_float(&one, 0), t == DT_FLOAT32);
+		put_float(d->b, tensor_float(&one, 0), t == DT_FLOAT32);
 	}
 }
 

@@ -12,7 +12,7 @@ struct op;
 struct onnx_op;
 struct cv;
 
-/* Known integers: the elements of an integer value of rank 0 or 1, as dims. */
+/* Known integers: the elements of an integer value of rank 0 or 1, as dims: all or none. */
 #define MAX_KNOWN 64
 struct known {
 	uint32_t n;
@@ -41,11 +41,11 @@ struct value {
 	};
 	struct span span;  /* of the text that it comes from */
 	uint32_t id : 30;  /* number in creation order, unique in the compilation */
-	uint32_t sign : 2; /* enum sign of a computed value, of ONNX's operators and raw nodes; not
-				      of constants: ask sign_of() */
+	uint32_t sign : 2; /* enum sign of a value that ONNX's operators and raw nodes compute, or
+			      of a parameter; not of constants: ask sign_of() */
 	/* ONNX level: who uses it, see uses.h */
 	uint32_t uses : 30;           /* it has so many uses, or fewer */
-	uint32_t is_result : 1;       /* a block gives it back: it must stay */
+	uint32_t is_result : 1;       /* a block gives it back: another value cannot stand for it */
 	uint32_t is_inner_result : 1; /* and that block is not the graph's own */
 };
 /* of the elements of a float value; bits */
@@ -61,7 +61,7 @@ struct node {
 	struct value **out;
 	uint16_t nin, nout;
 	uint16_t nattrs;
-	bool dead; /* it is left out: lowering skips it, drop_unread() takes it from its block */
+	bool dead; /* it stays in its block until drop_unread(), and counts for nothing */
 	/* raw, of the library: the legaliser decides about dtypes, and axes may be an attribute or
 	 * an input at each opset */
 	bool lenient : 1;
@@ -89,7 +89,7 @@ struct node {
 		const char *label;
 	};
 	struct span span;
-	struct node *next; /* in the block */
+	struct node *next; /* in the block, dead ones too */
 };
 /* What must hold where a block runs, or the run fails: every element of `cond`, or, where that is
  * NULL, a = b. Lowering records it; nodes are made of it after the rewrites (lower/check). */
@@ -135,12 +135,13 @@ struct graph {
 	struct node *prologue;
 	vec(struct state) states;
 	vec(struct replaced) replaced;
-	vec(struct value *) kept; /* ONNX level: rewrites leave them, as checks will read them */
-	bool checked;             /* ONNX level: something was recorded that must hold */
+	vec(struct value *) kept; /* ONNX level: rewrites leave them, as checks will read them; none
+				     once these are placed */
+	bool checked;             /* ONNX level: lowering left checks behind */
 	/* ONNX level, of lower/report.c: the names that values or nodes were given */
 	struct given_names *names;
-	/* PyTensor level, by words_of_generators(): the ops of the nodes, as bits, and whether a
-	 * value is complex */
+	/* PyTensor level, as words_of_generators() found it: the ops of the nodes, as bits, and
+	 * whether a value is complex. Later passes do not keep it. */
 	uint64_t ops[MAX_OPS / 64];
 	bool has_complex;
 	/* ONNX level, by drop_unread(): the operators of the nodes, as bits, and whether a node
@@ -172,6 +173,10 @@ static inline bool is_weight(const struct value *v)
 {
 	return v->data && v->data->name && v->name;
 }
+static inline uint32_t hash_id(const struct value *v)
+{
+	return v->id * UINT32_C(0x9e3779b1);
+}
 static inline bool is_constant(const struct value *v)
 {
 	return v && v->data && v->data->data && !is_weight(v);
@@ -197,7 +202,7 @@ struct value *graph_ints(struct ctx *cx, const int64_t *v, uint32_t n,
 			 struct span s); /* int64[n] */
 /* Is v a constant with elements, each of them k, and are `most` or fewer stored? */
 bool is_full_of(const struct value *v, double k, uint64_t most);
-bool is_true(const struct value *v); /* a constant of one element that is not 0 */
+bool is_true(const struct value *v); /* one element that is not 0, of a constant or a weight */
 /* A node of the PyTensor level without inputs and results, and what gives it these: graph_node()
  * does all. The types of results are set later. */
 struct node *node_new(struct ctx *cx, const struct op *op, struct span s);
@@ -254,7 +259,7 @@ struct known *known_new(struct ctx *cx, uint32_t n);
 const struct known *known_of(struct ctx *cx, struct value *v);
 /* Element i of v, which may be a constant of any size; DIM_NONE: not known */
 dim known_at(struct ctx *cx, const struct value *v, uint32_t i);
-/* The same where it is a number: *k; false: it is none, or not known */
+/* The same where it is a number, of a constant or a weight, or known: *k; false: it is none */
 bool known_int(struct ctx *cx, const struct value *v, uint64_t i, int64_t *k);
 /* The same where a single element broadcasts. Of larger constants and those of more axes than
  * known_of() takes nothing is known. */

@@ -73,7 +73,7 @@ static inline void clear_uses(struct value *v)
 	v->uses = 0;
 	v->is_result = v->is_inner_result = false;
 }
-static inline bool is_used_once(const struct value *v) /* by a node */
+static inline bool is_used_once(const struct value *v) /* and no block gives it back */
 {
 	return v->uses == 1 && !v->is_result;
 }

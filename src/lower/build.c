@@ -139,7 +139,7 @@ struct value *as_column(struct build *b, struct value *v, const struct tensor *a
 	}
 	struct value *to = const_ints(b, shape, (uint32_t)rank);
 	if (!len) /* 0 would copy a length */
-		return const_zeros(b, (enum dtype)v->type.dtype, to);
+		return zeros_to(b, (enum dtype)v->type.dtype, to);
 	return emit_(b, ONNX_Reshape, vector, to);
 }
 
@@ -201,8 +201,8 @@ struct value *transpose(struct build *b, struct value *v, const int64_t *perm)
 	return emit_(b, ONNX_Transpose, v);
 }
 
-struct value *const_shape(struct build *b, enum dtype t, struct value *shape, const dim *dims,
-			  uint32_t rank, int64_t v)
+struct value *filled_to(struct build *b, enum dtype t, struct value *shape, const dim *dims,
+			uint32_t rank, int64_t v)
 {
 	int64_t one = 1;
 	unsigned char *data = arena_alloc(b->cx->arena, 16);
@@ -220,12 +220,12 @@ struct value *const_shape(struct build *b, enum dtype t, struct value *shape, co
 	return dims ? with_dims(r, dims) : r;
 }
 
-struct value *const_zeros(struct build *b, enum dtype t, struct value *shape)
+struct value *zeros_to(struct build *b, enum dtype t, struct value *shape)
 {
 	int64_t rank = 1;
 
 	dim_is_const(b->cx, shape->type.dims[0], &rank);
-	return const_shape(b, t, shape, NULL, (uint32_t)rank, 0);
+	return filled_to(b, t, shape, NULL, (uint32_t)rank, 0);
 }
 
 struct value *slice(struct build *b, struct value *v, const int64_t *axes, uint32_t n,

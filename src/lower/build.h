@@ -215,9 +215,9 @@ struct value *vector_of(struct build *b, struct value *v); /* int64[] -> int64[1
 struct value *as_column(struct build *b, struct value *v, const struct tensor *axes);
 struct value *transpose(struct build *b, struct value *v, const int64_t *perm);
 /* t[shape] full of v; dims are those of `shape`, or NULL where it has known ones */
-struct value *const_shape(struct build *b, enum dtype t, struct value *shape, const dim *dims,
-			  uint32_t rank, int64_t v);
-struct value *const_zeros(struct build *b, enum dtype t, struct value *shape);
+struct value *filled_to(struct build *b, enum dtype t, struct value *shape, const dim *dims,
+			uint32_t rank, int64_t v);
+struct value *zeros_to(struct build *b, enum dtype t, struct value *shape);
 struct value *slice(struct build *b, struct value *v, const int64_t *axes, uint32_t n,
 		    struct value *starts, struct value *stops, struct value *steps);
 struct value *slice_axis(struct build *b, struct value *v, int axis, struct value *start,
@@ -279,7 +279,8 @@ struct value *dim_value(struct build *b, dim d);                         /* int6
 struct value *dim_vector(struct build *b, dim d);                        /* int64[1] */
 struct value *dims_vector(struct build *b, const dim *dims, uint32_t n); /* int64[n] */
 bool dim_available(struct build *b, dim d);
-bool dims_are_axes_of_one(struct build *b, const dim *dims, uint32_t n); /* one Shape gives them */
+bool dims_are_lengths_of_one_value(struct build *b, const dim *dims,
+				   uint32_t n); /* one Shape gives them */
 /* The atoms that the dims in todo, as they were made, are computed from, each once a round */
 struct dim_walk {
 	vec(dim) todo;
@@ -291,7 +292,7 @@ dim next_atom(struct build *b, struct dim_walk *w); /* DIM_NONE: no more */
 bool dim_is_size(struct build *b, dim d);
 /* Is the size, as it is computed, below 0 for no input? Reshape takes -1 for any length. budget:
  * how much of it is looked at */
-bool dim_never_negative(struct build *b, dim d, int *budget);
+bool dim_is_sum_of_sizes(struct build *b, dim d, int *budget);
 void dims_record(struct build *b, struct value *v);
 
 /* dft.c: of x[..., m, parts], where parts is 1 for real numbers and 2 for (real, imaginary) */
@@ -383,7 +384,7 @@ const bool *drop_needless_checks(struct ctx *cx, struct block *k, bool sizes);
 /* not c, for bools: of Not(c) it is c */
 struct value *opposite(struct build *b, struct value *c);
 struct value *where(struct build *b, struct value *c, struct value *x, struct value *y);
-bool may_be_minus_zero(struct build *b, const struct value *v);
+bool minus_zero_counts(struct build *b, const struct value *v);
 /* lower.c: an op on ONNX values, as if the user had written it */
 bool lower_as(struct build *b, const struct op *op, struct cv *props, struct value **in,
 	      uint32_t nin, struct value **out, uint32_t nout);

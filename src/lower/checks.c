@@ -422,8 +422,9 @@ static bool is_decided(struct build *b, const struct side *x)
 	return x->of && !x->of->data && x->of->def && from_constants(b, x->of, &open) && open;
 }
 
-/* Is d known at compile time? *k: its value */
-static bool is_constant_dim(struct build *b, dim d, int64_t *k)
+/* Is d computed from constants and weights alone? *k: its value. Makes the nodes that compute it.
+ */
+static bool dim_folds(struct build *b, dim d, int64_t *k)
 {
 	struct dim_walk w = {.round = 1};
 
@@ -444,7 +445,7 @@ static bool sides_decided(struct build *b, const struct check *c)
 	int64_t k, m;
 
 	sides_of(b, c, x, y);
-	if (!c->param && is_constant_dim(b, c->a, &k) && is_constant_dim(b, c->b, &m)) {
+	if (!c->param && dim_folds(b, c->a, &k) && dim_folds(b, c->b, &m)) {
 		if (k != m)
 			error(b->cx, c->span, E_SHAPE,
 			      "the lengths %lld and %lld must be equal here", (long long)k,
@@ -461,11 +462,6 @@ static bool sides_decided(struct build *b, const struct check *c)
 }
 
 /* ---- what is needed ---- */
-
-static bool reads_size(const struct node *n)
-{
-	return computes(n, ONNX_Shape) || computes(n, ONNX_Size);
-}
 
 /* From the last node to the first. Blocks nest as deep as loops and ifs of the input, which has a
  * limit: this may recurse. */
@@ -493,7 +489,7 @@ static void mark_needed(struct ctx *cx, struct block *k, bool sizes, bool *neede
 		if (checked)
 			needed[k->checks.at[c].cond->id] = true;
 		for (uint32_t i = 0; i < n->nin; i++)
-			if (n->in[i] && (sizes || !reads_size(n)))
+			if (n->in[i] && (sizes || needs_elements(n)))
 				needed[n->in[i]->id] = true;
 		for_bodies (inner, n)
 			mark_needed(cx, inner, sizes, needed);

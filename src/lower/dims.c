@@ -339,7 +339,7 @@ static uint32_t run_of_axes(struct build *b, const dim *d, uint32_t n, struct va
 }
 
 /* Are all dims lengths of successive axes of one value? */
-bool dims_are_axes_of_one(struct build *b, const dim *dims, uint32_t n)
+bool dims_are_lengths_of_one_value(struct build *b, const dim *dims, uint32_t n)
 {
 	struct value *from;
 	uint32_t axis;
@@ -471,7 +471,7 @@ struct value *dims_vector(struct build *b, const dim *dims, uint32_t n)
 	return r;
 }
 
-bool dim_never_negative(struct build *b, dim d, int *budget)
+bool dim_is_sum_of_sizes(struct build *b, dim d, int *budget)
 {
 	struct dim_view v = dim_view_as_made(b->cx, d);
 	bool one = false, all = true;
@@ -481,7 +481,7 @@ bool dim_never_negative(struct build *b, dim d, int *budget)
 	if (v.form == DIM_ATOM)
 		return v.kind == SOURCE_SIZE;
 	for (uint32_t i = 0; i < v.nterms; i++) {
-		bool ok = dim_never_negative(b, v.term[i], budget);
+		bool ok = dim_is_sum_of_sizes(b, v.term[i], budget);
 		one |= ok;
 		all &= ok && (v.form != DIM_SUM || v.coef[i] >= 0);
 	}

@@ -636,11 +636,6 @@ static void lower_params(struct build *b, struct graph *from, struct graph *to)
 				from->states.at[i].param->lowered;
 }
 
-static uint32_t hash_id(const struct value *v)
-{
-	return v->id * UINT32_C(0x9e3779b1);
-}
-
 static bool is_output(const struct build *b, const struct value *v)
 {
 	struct probe p = {.hash = hash_id(v)};

@@ -28,7 +28,7 @@ static bool may_go_behind(struct build *b, const struct tensor *t)
 
 	if (!t->count || t->count > CHECKED)
 		return false;
-	for (uint64_t i = 0; i < (t->splat ? 1 : t->count); i++) {
+	for (uint64_t i = 0; i < stored_elements(t); i++) {
 		double x = fabs(tensor_float(t, i));
 		if (x != 0 && !(x >= least && x <= MOST))
 			return false;

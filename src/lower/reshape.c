@@ -68,7 +68,7 @@ static struct value *reshape_empty(struct build *b, struct value *v, struct valu
 				   struct value *size, const dim *dims, uint32_t rank)
 {
 	enum dtype t = (enum dtype)v->type.dtype;
-	struct value *r = const_shape(b, t, shape, NULL, rank, 0);
+	struct value *r = filled_to(b, t, shape, NULL, rank, 0);
 	struct value *zero = emit_(b, ONNX_Equal, shape, const_int(b, 0));
 
 	r = emit_(b, ONNX_Reshape, r, emit_(b, ONNX_Where, zero, size, shape));
@@ -152,8 +152,8 @@ struct value *reshape_if_simple(struct build *b, struct value *v, const dim *dim
 		return const_reshaped(b, v, axes, rank);
 	for (uint32_t i = 0; i < rank; i++)
 		if (dim_le(b->cx, dims[i], 0))
-			return const_shape(b, (enum dtype)v->type.dtype, dims_vector(b, dims, rank),
-					   dims, rank, 0);
+			return filled_to(b, (enum dtype)v->type.dtype, dims_vector(b, dims, rank),
+					 dims, rank, 0);
 	if (rank > v->type.rank) {
 		n = ones_moved(b->cx, dims, rank, v->type.dims, v->type.rank, axes);
 		if (n > 0)
@@ -193,8 +193,8 @@ static struct value *stretched(struct build *b, struct value *v, const dim *dims
 		same = 0;
 	if (lead || dims_are_const(b->cx, to, rank, ints))
 		same = 0;
-	if (dims_are_axes_of_one(b, dims, rank) &&
-	    !dims_are_axes_of_one(b, to + same, rank - same) &&
+	if (dims_are_lengths_of_one_value(b, dims, rank) &&
+	    !dims_are_lengths_of_one_value(b, to + same, rank - same) &&
 	    !dims_are_const(b->cx, to, rank, ints))
 		return dims_vector(b, dims, rank);
 	return dims_vector(b, to + same, rank - same);
@@ -218,7 +218,7 @@ struct value *expand(struct build *b, struct value *v, const dim *dims, uint32_t
 	for (uint32_t i = 0; i < rank;
 	     i++) /* the runtime takes a constant 0 here for "no change" */
 		if (dim_le(b->cx, dims[i], 0))
-			return const_shape(b, (enum dtype)v->type.dtype, dims_vector(b, dims, rank),
-					   dims, rank, 0);
+			return filled_to(b, (enum dtype)v->type.dtype, dims_vector(b, dims, rank),
+					 dims, rank, 0);
 	return with_dims(emit_(b, ONNX_Expand, v, stretched(b, v, dims, rank)), dims);
 }

@@ -4,7 +4,7 @@
  */
 #include "lower/build.h"
 
-bool may_be_minus_zero(struct build *b, const struct value *v)
+bool minus_zero_counts(struct build *b, const struct value *v)
 {
 	return b->cx->opt.signed_zeros && is_float((enum dtype)v->type.dtype) &&
 	       !(sign_of(v) & SIGN_NO_NEGATIVE_ZERO);

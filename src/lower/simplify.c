@@ -192,14 +192,9 @@ static const struct value *steps_of_one(struct build *b, const struct value *v, 
 {
 	int64_t step;
 
-	while (is_onnx(v->def, ONNX_Unsqueeze))
-		v = v->def->in[0];
-	const struct node *n = v->def;
-	if (!is_onnx(n, ONNX_Range) || n->in[0]->type.dtype != DT_INT64 ||
-	    !known_int(b->cx, n->in[0], 0, start) || !known_int(b->cx, n->in[2], 0, &step) ||
-	    step != 1)
-		return NULL;
-	return v;
+	const struct node *n = counted_by(b->cx, v, start, &step);
+
+	return n && n->in[0]->type.dtype == DT_INT64 && step == 1 ? n->out[0] : NULL;
 }
 
 /* The result of comparing a column 0, 1, ... with a row k, k + 1, ..., as pt.tri does, is a
@@ -222,10 +217,10 @@ struct value *triangle(struct build *b, struct value **in)
 		return NULL;
 	dims[0] = row->type.dims[0];
 	dims[1] = column->type.dims[column->type.rank - 1];
-	if (!dims_are_axes_of_one(b, dims, 2))
+	if (!dims_are_lengths_of_one_value(b, dims, 2))
 		return NULL;
 	dim *to = memcpy(new_array(b->cx->arena, dim, 2), dims, sizeof(dims));
-	struct value *ones = const_shape(b, DT_BOOL, dims_vector(b, to, 2), to, 2, 1);
+	struct value *ones = filled_to(b, DT_BOOL, dims_vector(b, to, 2), to, 2, 1);
 	attr_int(b, "upper", 0);
 	return with_dims(emit_(b, ONNX_Trilu, ones, at ? const_int(b, -at) : NULL), to);
 }
@@ -242,7 +237,7 @@ struct value *triangle_of_dtype(struct build *b, const struct value *v, enum dty
 	    (t != DT_FLOAT32 && t != DT_FLOAT64 && t != DT_INT32 && t != DT_INT64))
 		return NULL;
 	const struct node *ones = n->in[0]->def;
-	struct value *r = const_shape(b, t, ones->in[0], v->type.dims, 2, 1);
+	struct value *r = filled_to(b, t, ones->in[0], v->type.dims, 2, 1);
 	attr_int(b, "upper", n->attrs[0].u.i);
 	return with_dims(emit_(b, ONNX_Trilu, r, n->nin > 1 ? n->in[1] : NULL), v->type.dims);
 }

@@ -23,7 +23,7 @@ static const struct value *beside_number(const struct node *n, uint32_t *at, dou
 	return NULL;
 }
 
-static bool has_no_sign(const struct value *v)
+static bool is_never_negative(const struct value *v)
 {
 	return is_float((enum dtype)v->type.dtype) && sign_of(v) == SIGN_NON_NEGATIVE;
 }
@@ -37,14 +37,15 @@ static bool is_at_most_one(const struct value *v)
 	if (is_onnx(n, ONNX_Sigmoid) || is_onnx(n, ONNX_Tanh) || is_onnx(n, ONNX_Softmax))
 		return true;
 	if (is_onnx(n, ONNX_Sub))
-		return constant_float(n->in[0], &k) && k <= 1 && has_no_sign(n->in[1]);
+		return constant_float(n->in[0], &k) && k <= 1 && is_never_negative(n->in[1]);
 	if (is_onnx(n, ONNX_Reciprocal))
 		sum = n->in[0]->def;
 	else if (is_onnx(n, ONNX_Div))
 		sum = n->in[1]->def;
 	else
 		return false;
-	if (!is_onnx(sum, ONNX_Add) || !has_no_sign(sum->in[0]) || !has_no_sign(sum->in[1]))
+	if (!is_onnx(sum, ONNX_Add) || !is_never_negative(sum->in[0]) ||
+	    !is_never_negative(sum->in[1]))
 		return false;
 	for (int i = 0; i < 2; i++)
 		if (is_onnx(n, ONNX_Div) ? n->in[0] == sum->in[i]
@@ -59,8 +60,8 @@ static bool is_at_least_zero(const struct value *v)
 	const struct node *n = v->def;
 	double k;
 
-	return has_no_sign(v) || (is_onnx(n, ONNX_Sub) && constant_float(n->in[0], &k) && k >= 1 &&
-				  is_at_most_one(n->in[1]));
+	return is_never_negative(v) || (is_onnx(n, ONNX_Sub) && constant_float(n->in[0], &k) &&
+					k >= 1 && is_at_most_one(n->in[1]));
 }
 
 const struct value *only_false_for_nan(const struct value *cond)
@@ -137,21 +138,20 @@ static bool may_hold_nan(const struct tensor *t)
 static uint32_t elements_from(const struct node *n, uint32_t *first)
 {
 	static const enum onnx_id ids[] = {
-		ONNX_Abs,   ONNX_Neg,    ONNX_Ceil,          ONNX_Floor,     ONNX_Round,
-		ONNX_Sign,  ONNX_Relu,   ONNX_Exp,           ONNX_Tanh,      ONNX_Sigmoid,
-		ONNX_Atan,  ONNX_Erf,    ONNX_Reshape,       ONNX_Unsqueeze, ONNX_Squeeze,
-		ONNX_Slice, ONNX_Expand, ONNX_Transpose,     ONNX_Gather,    ONNX_Identity,
-		ONNX_Tile,  ONNX_Cast,   ONNX_GatherElements};
+		ONNX_Abs, ONNX_Neg,  ONNX_Ceil,    ONNX_Floor, ONNX_Round, ONNX_Sign, ONNX_Relu,
+		ONNX_Exp, ONNX_Tanh, ONNX_Sigmoid, ONNX_Atan,  ONNX_Erf,   ONNX_Cast};
 
 	*first = is_onnx(n, ONNX_Where);
 	if (*first)
 		return 2;
 	if (is_onnx(n, ONNX_Max) || is_onnx(n, ONNX_Min) || is_onnx(n, ONNX_Concat))
 		return n->nin;
+	if (onnx_facts[operator_of(n)].moves)
+		return 1;
 	for (size_t i = 0; i < countof(ids); i++)
 		if (is_onnx(n, ids[i]))
 			return 1;
-	return is_onnx(n, ONNX_Sqrt) && has_no_sign(n->in[0]);
+	return is_onnx(n, ONNX_Sqrt) && is_never_negative(n->in[0]);
 }
 
 bool never_nan(const struct value *v)

@@ -65,7 +65,13 @@ static inline bool has_operator(const struct graph *g, enum onnx_id id)
 {
 	return g->operators[id / 64] >> id % 64 & 1;
 }
-struct value *behind_identity(struct value *v); /* what v is an Identity of, or v */
+/* behind.c: what v is an Identity of, or v */
+struct value *behind_identity(struct value *v);
+/* What has the elements of v in the same order, before operators that reshape it; v: there are none
+ */
+const struct value *behind_reshapes(const struct value *v);
+/* The Range, of a known start and step, that counts the elements of v; NULL: there is none */
+const struct node *counted_by(struct ctx *cx, const struct value *v, int64_t *start, int64_t *step);
 #define C_DOMAIN "ptgc.c"
 enum onnx_id onnx_named(const char *name);     /* ONNX_NONE: unknown */
 enum onnx_id onnx_own_named(const char *name); /* of the domain ptgc.c */
@@ -161,6 +167,11 @@ enum onnx_lengths {
 	ONNX_REDUCED_LENGTHS
 };
 enum onnx_lengths onnx_lengths(const struct onnx_op *op);
+/* Does n need the elements of its inputs, and not their lengths alone? */
+static inline bool needs_elements(const struct node *n)
+{
+	return !computes(n, ONNX_Shape) && !computes(n, ONNX_Size);
+}
 enum dtype dtype_of_onnx(int64_t data_type); /* DT_NONE: one that the language lacks */
 
 #endif

@@ -174,13 +174,6 @@ bool onnx_has_blocks(const struct onnx_op *op)
 	return false;
 }
 
-struct value *behind_identity(struct value *v)
-{
-	while (is_onnx(v->def, ONNX_Identity))
-		v = resolve(v->def->in[0]);
-	return v;
-}
-
 uint32_t onnx_axis(const struct node *n, int64_t otherwise)
 {
 	int64_t axis = int_of_attr(n, "axis", otherwise);

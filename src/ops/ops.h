@@ -127,7 +127,7 @@ struct op {
 	/* the body, one of these */
 	const char *onnx;        /* an expression */
 	const char *lib;         /* the fn of that name in lib/ */
-	bool lowered;            /* a C function of src/lower/ops */
+	bool in_c;               /* lowered by a C function of src/lower/ops */
 	bool expanded;           /* a C function of src/elab: a call becomes other nodes at once */
 	const char *unsupported; /* none: the reason */
 	const char *pair;        /* the fn of lib/ for two calls on small matrices at once */

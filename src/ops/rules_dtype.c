@@ -194,7 +194,7 @@ static bool elements_fit_float64(const struct value *v)
 	int64_t x;
 	if (!v->data || v->data->count > 1000000)
 		return false;
-	for (uint64_t i = 0; i < (v->data->splat ? 1 : v->data->count); i++)
+	for (uint64_t i = 0; i < stored_elements(v->data); i++)
 		if (!tensor_int(v->data, i, &x) || x <= -((int64_t)1 << 53) ||
 		    x >= (int64_t)1 << 53)
 			return false;

@@ -16,7 +16,7 @@
 #define OP(id_, sig_, body, ...) [OP_##id_] = {.name = #id_, .sig = sig_, body, __VA_ARGS__},
 #define ONNX(expression)         .onnx = expression
 #define LIB(name)                .lib = name
-#define LOWER(function)          .lowered = true
+#define LOWER(function)          .in_c = true
 #define EXPAND(function)         .expanded = true
 #define ON_PARTS                 .onnx = NULL
 #define UNSUPPORTED(reason)      .unsupported = reason
@@ -27,8 +27,8 @@ const struct op op_table[] = {
 const uint32_t op_count = countof(op_table);
 const struct op op_onnx = {.name = "onnx", .sig = "x~", .doc = "a node of ONNX", .nout = 255};
 const struct op op_dim = {.name = "dim", .sig = ""};
-const struct op op_loop = {.name = "loop", .sig = "", .lowered = true};
-const struct op op_if = {.name = "if", .sig = "", .lowered = true};
+const struct op op_loop = {.name = "loop", .sig = "", .in_c = true};
+const struct op op_if = {.name = "if", .sig = "", .in_c = true};
 
 /* The headings and the ops, in the order of ops.def. */
 static const struct heading {

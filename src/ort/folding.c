@@ -23,17 +23,13 @@ static dim indexed_length(const struct node *n)
  * yes */
 static bool counts_within(struct build *b, const struct value *at, dim length)
 {
-	const struct node *n = at->def;
 	int64_t start, step;
+	const struct node *n = behind_reshapes(at)->def;
 
-	while (computes(n, ONNX_Unsqueeze) || computes(n, ONNX_Squeeze) ||
-	       computes(n, ONNX_Identity) || computes(n, ONNX_Reshape))
-		n = n->in[0]->def;
 	if (!computes(n, ONNX_Range))
 		return true;
 	dim stop = known_at(b->cx, n->in[1], 0);
-	return known_int(b->cx, n->in[0], 0, &start) && start >= 0 &&
-	       known_int(b->cx, n->in[2], 0, &step) && step >= 1 && stop &&
+	return counted_by(b->cx, at, &start, &step) && start >= 0 && step >= 1 && stop &&
 	       dim_ge(b->cx, dim_sub(b->cx, length, stop), 0);
 }
 
@@ -69,10 +65,10 @@ static bool makes_plus_0(struct build *b, const struct node *n)
 	struct value *const *x = n->in;
 
 	if (computes(n, ONNX_Sub))
-		return may_be_minus_zero(b, x[0]) && may_fold_to_zero(b, x[1], true);
+		return minus_zero_counts(b, x[0]) && may_fold_to_zero(b, x[1], true);
 	return computes(n, ONNX_Add) &&
-	       ((may_be_minus_zero(b, x[0]) && may_fold_to_zero(b, x[1], false)) ||
-		(may_be_minus_zero(b, x[1]) && may_fold_to_zero(b, x[0], false)));
+	       ((minus_zero_counts(b, x[0]) && may_fold_to_zero(b, x[1], false)) ||
+		(minus_zero_counts(b, x[1]) && may_fold_to_zero(b, x[0], false)));
 }
 
 static bool multiplies_by_almost_1(const struct node *n)
@@ -137,6 +133,6 @@ struct value *unfolded(struct build *b, const struct node *n)
 	if (!rank)
 		return x;
 	/* a choice between two equal things is stretched all the same */
-	struct value *all = const_shape(b, DT_BOOL, y, NULL, (uint32_t)rank, 1);
+	struct value *all = filled_to(b, DT_BOOL, y, NULL, (uint32_t)rank, 1);
 	return emit_(b, ONNX_Where, all, x, x);
 }

@@ -93,7 +93,7 @@ static struct value *passed(const struct fusion *f, const struct node *n)
 }
 
 /* Is n a Reshape that was put there to part two nodes? */
-static bool keeps_shape(const struct node *n)
+static bool is_barrier(const struct node *n)
 {
 	int64_t k = 0;
 
@@ -114,7 +114,7 @@ static struct node *behind(const struct fusion *f, struct value *v, struct node 
 		struct node *n = v->def;
 		if (is_inexact(f, n))
 			*factor = n;
-		if (keeps_shape(n) || computes(n, ONNX_Squeeze) || computes(n, ONNX_Unsqueeze))
+		if (is_barrier(n) || computes(n, ONNX_Squeeze) || computes(n, ONNX_Unsqueeze))
 			return NULL; /* what the runtime neither drops nor moves a factor over */
 		if (computes(n, ONNX_MatMul))
 			return n;
@@ -154,7 +154,7 @@ static bool is_transposed(const struct fusion *f, const struct value *v)
 	for (uint32_t steps = 0; v && v->def && steps < 16; steps++) {
 		if (computes(v->def, ONNX_Transpose))
 			return true;
-		v = keeps_shape(v->def) ? NULL : passed(f, v->def);
+		v = is_barrier(v->def) ? NULL : passed(f, v->def);
 	}
 	return false;
 }

@@ -43,7 +43,7 @@ static struct value *own_part(struct logsum *l, struct value *sum, struct value 
 }
 
 /* What v has the elements of, in other axes of length 1 */
-static struct value *behind_reshapes(struct logsum *l, struct value *v)
+static struct value *behind_own_reshapes(struct logsum *l, struct value *v)
 {
 	while (is_own(l->m, l->f, v) && onnx_facts[operator_of(v->def)].reshapes)
 		v = v->def->in[0];
@@ -103,9 +103,9 @@ static bool find_form(struct logsum *l)
 	struct value *sum = own_part(l, l->next, &l->v);
 	int64_t w = l->width;
 
-	sum = behind_reshapes(l, sum ? sum : l->next);
+	sum = behind_own_reshapes(l, sum ? sum : l->next);
 	struct value *x = logsumexp_of(l, sum), *s = x ? own_part(l, x, &l->d) : NULL;
-	if (!s || !is_matrix_of(l, x, w, w) || behind_reshapes(l, s) != l->state)
+	if (!s || !is_matrix_of(l, x, w, w) || behind_own_reshapes(l, s) != l->state)
 		return false;
 	if (l->axis ? !(is_matrix_of(l, s, 1, w) || s == l->state) : !is_matrix_of(l, s, w, 1))
 		return false;

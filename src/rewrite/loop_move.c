@@ -413,7 +413,7 @@ static struct value *without_zero(struct loop_pass *m, const struct node *n)
 		double k;
 		if (!uniform_number(constant_data(n->in[i]), &k) || k != 0 ||
 		    !is_float((enum dtype)n->in[i]->type.dtype) || x->data || is_pending(m, x) ||
-		    !same_dims(m->cx, x->type, n->out[0]->type) || may_be_minus_zero(&m->b, x))
+		    !same_dims(m->cx, x->type, n->out[0]->type) || minus_zero_counts(&m->b, x))
 			continue;
 		return x;
 	}

@@ -235,7 +235,7 @@ struct value *merge_concats(struct ctx *cx, struct node *n)
 	return NULL;
 }
 
-/* Would the shape mean something else on another input? 0 copies a dim unless allowzero is set. */
+/* Would the shape mean the same on another input? 0 copies a dim unless allowzero is set. */
 static bool shape_is_absolute(const struct node *n)
 {
 	bool copies = !int_of_attr(n, "allowzero", 0);

@@ -221,6 +221,9 @@ void drop_unread(struct ctx *cx, struct graph *g)
 
 void rewrite_nodes(struct ctx *cx, struct graph *g)
 {
-	cx->rewritten = cx->trace ? new_array(cx->arena, uint32_t, FLAG_COUNT) : NULL;
+	cx->rewritten = cx->notes ? new_array(cx->scratch, uint32_t, FLAG_COUNT) : NULL;
 	rewrite_block(cx, g->block);
+	for (size_t i = 0; cx->rewritten && i < FLAG_COUNT; i++)
+		if (cx->rewritten[i])
+			print_note(cx, "%s %u", flag_infos[i].name, cx->rewritten[i]);
 }

@@ -81,8 +81,8 @@ static void become_call(struct choices *c, struct node *n, enum op_id id, struct
 	n->in[1] = b;
 }
 
-/* May another mask of so many elements be looked at? */
-static bool has_time_for(struct choices *c, uint64_t elements)
+/* May another mask of so many elements be looked at? Then it counts. */
+static bool take_time_for(struct choices *c, uint64_t elements)
 {
 	if (elements > MAX_MASK || c->seen + elements > MAX_ALL)
 		return false;
@@ -145,7 +145,7 @@ static bool fold_comparison(struct choices *c, struct node *n)
 
 	if (!t || !t->data || !t->count || !uniform_number(constant_data(n->in[1]), &k) ||
 	    fabs(k) > MAX_EXACT || t->rank != out->type.rank ||
-	    !same_dims(cx, n->in[0]->type, out->type) || !has_time_for(c, stored_elements(t)) ||
+	    !same_dims(cx, n->in[0]->type, out->type) || !take_time_for(c, stored_elements(t)) ||
 	    !is_exact(t))
 		return false;
 	uint8_t *holds = arena_alloc(cx->arena, stored_elements(t) + 1);
@@ -238,7 +238,7 @@ static bool choose_sign(struct choices *c, struct node *n)
 		return false;
 	int u = signed_value(c->cx, f->def->in[0], &x), w = signed_value(c->cx, g->def->in[0], &y);
 	if (x != y || u == w || !same_type(c->cx, &x->type, &out->type) ||
-	    (mask != c->signs.mask && !has_time_for(c, mask->count)))
+	    (mask != c->signs.mask && !take_time_for(c, mask->count)))
 		return false;
 	struct turned *last = &c->turned;
 	if (last->x != x || last->yes != u || !quickly_equal(last->mask, mask, MAX_MASK))
@@ -365,7 +365,8 @@ static bool is_number_at(struct choices *c, const struct tensor *mask, const str
 {
 	int64_t on;
 
-	if (k->splat || mask->splat || !have_same_lengths(mask, k) || !has_time_for(c, mask->count))
+	if (k->splat || mask->splat || !have_same_lengths(mask, k) ||
+	    !take_time_for(c, mask->count))
 		return false;
 	for (uint64_t i = 0; i < mask->count; i++)
 		if (tensor_int(mask, i, &on) && on &&
@@ -423,7 +424,7 @@ static bool leaves_range(const struct value *v)
 }
 
 /* Does v certainly hold nowhere, NaN included? */
-static bool holds_nowhere(const struct value *v)
+static bool is_outside_range(const struct value *v)
 {
 	if (!is_call(v->def, OP_Or))
 		return leaves_range(v);
@@ -436,7 +437,7 @@ static bool is_mask_of(struct choices *c, const struct value *v, double k)
 {
 	const struct tensor *t = constant_data(v);
 
-	return t && t->dtype == DT_BOOL && (t->splat || has_time_for(c, t->count)) &&
+	return t && t->dtype == DT_BOOL && (t->splat || take_time_for(c, t->count)) &&
 	       is_full_of(v, k, UINT64_MAX);
 }
 
@@ -482,7 +483,7 @@ static bool choose_once(struct choices *c, struct node *n)
 		return become_side(c, n, yes);
 	if (no->type.dtype != out->type.dtype)
 		return false;
-	if (holds_nowhere(n->in[0]) || has_false(c, &cond) || sides_agree(c, n, &cond))
+	if (is_outside_range(n->in[0]) || has_false(c, &cond) || sides_agree(c, n, &cond))
 		return become_side(c, n, no);
 	if (!same_type(cx, &no->type, &out->type))
 		return false;

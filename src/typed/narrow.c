@@ -33,7 +33,7 @@ static void narrow_props(struct ctx *cx, const struct op *op, struct cv *props)
 static const struct tensor *narrow_tensor(struct ctx *cx, const struct tensor *t, struct span s)
 {
 	enum dtype to = dtype_narrow((enum dtype)t->dtype);
-	uint64_t n = t->splat ? 1 : t->count, count = is_complex(to) ? 2 * n : n;
+	uint64_t n = stored_elements(t), count = is_complex(to) ? 2 * n : n;
 
 	if (to == t->dtype)
 		return t;

@@ -161,7 +161,7 @@ static void test_rows(void **state)
 		const struct op *op = &op_table[i];
 		const struct op_sig *sig = op_sig(cx, op);
 		int bodies =
-			!!op->onnx + !!op->lowered + !!op->lib + !!op->expanded + !!op->unsupported;
+			!!op->onnx + !!op->in_c + !!op->lib + !!op->expanded + !!op->unsupported;
 		if (op->complex && strncmp(op->complex, "each", 4)) {
 			assert_non_null(lib_fn(cx, op->complex));
 			bodies += !bodies; /* Complex never is without */
@@ -170,7 +170,7 @@ static void test_rows(void **state)
 			fail_msg("%s has %d bodies", op->name, bodies);
 		if (!op->doc || !op->doc[0] || strlen(op->doc) > 64)
 			fail_msg("%s: its line of documentation", op->name);
-		if (!op->shape && (op->onnx || op->lowered || op->lib || op->dtype))
+		if (!op->shape && (op->onnx || op->in_c || op->lib || op->dtype))
 			fail_msg("%s has no shape rule", op->name);
 		if (op->nout == 255 && op->shape && !op->results)
 			fail_msg("%s: how many results?", op->name);

@@ -37,12 +37,6 @@ static void note_order(struct placing *p, struct value *v)
 	p->order[v->id] = p->nodes;
 }
 
-/* Does n need the elements of its inputs? */
-static bool needs_elements(const struct node *n)
-{
-	return !computes(n, ONNX_Shape) && !computes(n, ONNX_Size);
-}
-
 /* Numbers the nodes, those of bodies before the node that has them. */
 static void find_order(struct placing *p)
 {
@@ -173,7 +167,7 @@ static bool is_length(struct build *b, const struct side *s)
 {
 	int budget = 32;
 
-	return s->of || dim_never_negative(b, s->d, &budget);
+	return s->of || dim_is_sum_of_sizes(b, s->d, &budget);
 }
 
 /* Pairs that one Reshape checks are done here; the others stay, from the front on. With more than

@@ -108,7 +108,7 @@ struct value *same_for_all(struct build *b, struct value *x)
 	if (!dim_ge(b->cx, x->type.dims[0], 1)) {
 		memcpy(d, x->type.dims, rank * sizeof(dim));
 		d[0] = dim_const(b->cx, 1);
-		none[1] = const_shape(b, DT_INT64, dims_vector(b, d, rank), d, rank, 0);
+		none[1] = filled_to(b, DT_INT64, dims_vector(b, d, rank), d, rank, 0);
 		all = concat(b, 0, none, 2);
 	}
 	struct value *first = emit_(b, ONNX_Gather, all, const_int(b, 0));

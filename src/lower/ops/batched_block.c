@@ -40,15 +40,10 @@ struct widened {
 	vec(struct value *) items, wide;
 };
 
-static uint32_t hash_of_value(const struct value *v)
-{
-	return v->id * UINT32_C(0x9e3779b1);
-}
-
 /* NULL: v is one for all items */
 static struct value *wide_of(const struct widened *w, const struct value *v)
 {
-	struct probe at = {.hash = hash_of_value(v)};
+	struct probe at = {.hash = hash_id(v)};
 
 	while (hash_next(&w->table, &at))
 		if (w->items.at[at.number] == v)
@@ -58,7 +53,7 @@ static struct value *wide_of(const struct widened *w, const struct value *v)
 
 static void set_wide(struct build *b, struct widened *w, struct value *v, struct value *wide)
 {
-	hash_add(b->cx->scratch, &w->table, hash_of_value(v), w->items.len);
+	hash_add(b->cx->scratch, &w->table, hash_id(v), w->items.len);
 	*vec_push(b->cx->scratch, &w->items) = v;
 	*vec_push(b->cx->scratch, &w->wide) = wide;
 }

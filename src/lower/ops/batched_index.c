@@ -355,8 +355,8 @@ static struct value *spread(struct batched *m, const struct slice_of_items *s, s
 		memcpy(d, y->type.dims, y->type.rank * sizeof(dim));
 		d[axis] = dim_const(b->cx, 1);
 		in[0] = low(b, all);
-		in[1] = const_shape(b, (enum dtype)y->type.dtype, dims_vector(b, d, y->type.rank),
-				    d, y->type.rank, 0);
+		in[1] = filled_to(b, (enum dtype)y->type.dtype, dims_vector(b, d, y->type.rank), d,
+				  y->type.rank, 0);
 		to = concat(b, (int)axis, in, 2);
 		y = held_by(b, to, to->type, b->span);
 	}

@@ -86,14 +86,13 @@ static struct value *length_beside(struct build *b, struct value *dims, uint32_t
 
 /* Makes the run fail if a length is negative: the product of two negative lengths is positive, and
  * indices below it would pass. */
-static struct value *check_not_negative(struct build *b, struct value *dims)
+static struct value *negative_as_0(struct build *b, struct value *dims)
 {
 	const struct known *k = known_of(b->cx, dims);
 	bool sure = k != NULL;
 
 	for (uint32_t i = 0; sure && i < k->n; i++)
-		sure = k->at[i] && dim_ge(b->cx, k->at[i], 0) &&
-		       !dim_may_be_negative(b->cx, k->at[i]);
+		sure = k->at[i] && dim_is_length(b->cx, k->at[i]);
 	dims = low(b, dims);
 	if (sure)
 		return dims;
@@ -104,7 +103,7 @@ static struct value *check_not_negative(struct build *b, struct value *dims)
 bool lower_unravelindex(struct build *b, struct node *n)
 {
 	struct value *rest = cast(b, low(b, n->in[0]), DT_INT64);
-	struct value *dims = check_not_negative(b, n->in[1]);
+	struct value *dims = negative_as_0(b, n->in[1]);
 	bool c_order = !strcmp(prop_str(b->cx, n, "order"), "C");
 	struct value **d = new_array(b->cx->arena, struct value *, n->nout), *all;
 	struct type t = n->out[0]->type;

@@ -71,8 +71,7 @@ static bool gives_no_negatives(struct build *b, const struct node *n)
 	int64_t from, step;
 
 	if (is_onnx(n, ONNX_Range))
-		return known_int(b->cx, n->in[0], 0, &from) && from >= 0 &&
-		       known_int(b->cx, n->in[2], 0, &step) && step > 0;
+		return counted_by(b->cx, n->out[0], &from, &step) && from >= 0 && step > 0;
 	if (is_onnx(n, ONNX_Mod))
 		return !n->nattrs && is_constant(n->in[1]) && smallest(n->in[1]->data) > 0;
 	return is_onnx(n, ONNX_Shape) || is_onnx(n, ONNX_Size) || is_onnx(n, ONNX_ArgMax) ||

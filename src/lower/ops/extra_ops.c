@@ -400,7 +400,7 @@ static struct value *rows_by_ends(struct build *b, struct value *repeats, dim *d
 	struct value *zero = const_int(b, 0), *one = const_int(b, 1);
 	struct value *ends = emit_(b, ONNX_CumSum, repeats, zero);
 	struct value *total = reduce(b, ONNX_ReduceSum, repeats, &(int){0}, 1, true);
-	struct value *none = const_shape(b, DT_INT64, emit_(b, ONNX_Add, total, one), NULL, 1, 0);
+	struct value *none = filled_to(b, DT_INT64, emit_(b, ONNX_Add, total, one), NULL, 1, 0);
 	struct value *ones = expand(b, one, dims, 1);
 	struct value *marks = scatter_nd(b, none, column(b, ends), ones, true);
 

@@ -97,8 +97,8 @@ static struct value *append_zero(struct build *b, struct value *x, int64_t axis)
 	if (dim_ge(b->cx, x->type.dims[axis], 1))
 		return x;
 	dim *dims = dims_with_axis(b, x, axis, dim_const(b->cx, 1));
-	struct value *zero = const_shape(b, (enum dtype)x->type.dtype,
-					 dims_vector(b, dims, x->type.rank), dims, x->type.rank, 0);
+	struct value *zero = filled_to(b, (enum dtype)x->type.dtype,
+				       dims_vector(b, dims, x->type.rank), dims, x->type.rank, 0);
 	return concat(b, (int)axis, (struct value *[]){x, zero}, 2);
 }
 

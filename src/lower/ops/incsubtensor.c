@@ -317,7 +317,7 @@ static struct value *update_in_float64(struct build *b, struct node *n, struct u
 	struct value *x = u->x, *r, *at;
 
 	hit.y = cast(b, squeeze(b, hit.y, &(int64_t){0}, 1), DT_BOOL);
-	hit.x = const_shape(b, DT_BOOL, dims_vector(b, t.dims, t.rank), t.dims, t.rank, 0);
+	hit.x = filled_to(b, DT_BOOL, dims_vector(b, t.dims, t.rank), t.dims, t.rank, 0);
 	hit.given = hit.x;
 	u->x = cast(b, x, DT_FLOAT64);
 	u->y = cast(b, low(b, n->in[1]), DT_FLOAT64);

@@ -521,7 +521,7 @@ static struct value *pad_empty(struct build *b, const struct pad *p, const dim *
 	if (!strcmp(p->mode, "linear_ramp"))
 		r = pad_empty_ramp(b, *p, lengths);
 	else
-		r = const_shape(b, (enum dtype)p->x->type.dtype, n, dims, p->rank, 0);
+		r = filled_to(b, (enum dtype)p->x->type.dtype, n, dims, p->rank, 0);
 	if (check && copies_elements(p))
 		r = check_copies(b, p, r, lengths, n);
 	else if (check)

@@ -34,7 +34,7 @@ static bool surely_lengths(struct build *b, const dim *d, uint32_t rank)
 	bool sure = true;
 
 	for (uint32_t i = 0; i < rank; i++)
-		sure &= dim_ge(b->cx, d[i], 0) && !dim_may_be_negative(b->cx, d[i]);
+		sure &= dim_is_length(b->cx, d[i]);
 	return sure;
 }
 

@@ -501,8 +501,8 @@ bool lower_allocempty(struct build *b, struct node *n)
 	struct type t = n->out[0]->type;
 
 	lowered(b, n, 0,
-		const_shape(b, (enum dtype)t.dtype, shape_from_inputs(b, n, 0, t.dims), t.dims,
-			    t.rank, 0));
+		filled_to(b, (enum dtype)t.dtype, shape_from_inputs(b, n, 0, t.dims), t.dims,
+			  t.rank, 0));
 	return true;
 }
 
@@ -828,7 +828,7 @@ bool lower_eye(struct build *b, struct node *n)
 			      t.dtype == DT_INT32 || t.dtype == DT_INT64;
 		enum dtype made = direct ? (enum dtype)t.dtype : DT_INT32;
 		struct value *zero =
-			const_shape(b, made, shape_from_inputs(b, n, 0, t.dims), t.dims, 2, 0);
+			filled_to(b, made, shape_from_inputs(b, n, 0, t.dims), t.dims, 2, 0);
 		if (offset)
 			attr_int(b, "k", offset);
 		lowered(b, n, 0, cast(b, emit_(b, ONNX_EyeLike, zero), (enum dtype)t.dtype));
@@ -836,7 +836,7 @@ bool lower_eye(struct build *b, struct node *n)
 	}
 	/* each element's row and column; a Range would take a negative length for 0 */
 	struct value *one =
-		const_shape(b, DT_INT64, shape_from_inputs(b, n, 0, t.dims), t.dims, 2, 1);
+		filled_to(b, DT_INT64, shape_from_inputs(b, n, 0, t.dims), t.dims, 2, 1);
 	struct value *row = emit_(b, ONNX_CumSum, one, const_int(b, 0));
 	struct value *column = emit_(b, ONNX_CumSum, one, const_int(b, 1));
 	struct value *on = emit_(b, ONNX_Equal, emit_(b, ONNX_Add, row, k), column);

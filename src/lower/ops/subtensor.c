@@ -504,11 +504,7 @@ static bool is_arange_along(struct build *b, const struct value *v, uint32_t bra
 			return false;
 	if (v->data)
 		return true;
-	const struct node *n = v->def;
-	while (is_onnx(n, ONNX_Unsqueeze) || is_onnx(n, ONNX_Reshape))
-		n = n->in[0]->def;
-	return is_onnx(n, ONNX_Range) && known_int(b->cx, n->in[0], 0, &first) && !first &&
-	       known_int(b->cx, n->in[2], 0, &step) && step == 1;
+	return counted_by(b->cx, v, &first, &step) && !first && step == 1;
 }
 
 /* x[arange(n)[:, None], at], as pt.take_along_axis has it: GatherElements. NULL: another index */

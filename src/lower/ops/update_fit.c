@@ -82,8 +82,8 @@ struct value *expand_update(struct build *b, struct value *y, const dim *to, str
 		return y;
 	for (uint32_t i = 0; i < rank; i++)
 		if (dim_is(b->cx, to[i], 0)) /* for ONNX Runtime's Expand, 0 means "no change" */
-			return const_shape(b, (enum dtype)y->type.dtype, dims_vector(b, all, rank),
-					   all, rank, 0);
+			return filled_to(b, (enum dtype)y->type.dtype, dims_vector(b, all, rank),
+					 all, rank, 0);
 	bool plain = !open && (!place || !computed || all_sizes(b, dims, rank));
 	struct value *shape = plain || !computed ? dims_vector(b, dims, rank)
 			      : place            ? shape_of(b, place)

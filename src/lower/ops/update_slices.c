@@ -125,7 +125,7 @@ struct value *update_by_pad(struct build *b, struct update *u)
 		if (!dim_ge(b->cx, to[i], 0) || dim_is(b->cx, to[i], 0))
 			return NULL;
 	}
-	if (u->add && may_be_minus_zero(b, u->y)) { /* 0 + -0 is 0 */
+	if (u->add && minus_zero_counts(b, u->y)) { /* 0 + -0 is 0 */
 		b->zero_sign_counts = true;
 		u->y = emit_(b, ONNX_Add, u->y, const_int_of(b, (enum dtype)t.dtype, 0));
 		b->zero_sign_counts = false;
