@@ -14,6 +14,13 @@ static bool own(struct build *b, const struct value *v)
 	return defining_block(b, v) == b->block && !v->data;
 }
 
+struct value *own_result(struct build *b, struct value *v)
+{
+	struct value *r = resolve(v);
+
+	return r == v || (r->def && defining_block(b, r) == b->block) ? r : identity(b, r);
+}
+
 /* v as a result of the block that is open */
 void block_result(struct build *b, struct value *v, const dim *dims, bool param_ok)
 {

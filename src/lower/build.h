@@ -259,7 +259,10 @@ struct value *scatter_nd(struct build *b, struct value *v, struct value *at, str
 /* float64 to float16 is rounded once; else as cast() */
 struct value *cast_once(struct build *b, struct value *v, enum dtype t);
 
-/* blocks.c */
+/* blocks.c
+ * What stands for v, a result of the open block whose nodes were made anew: a value of that block
+ */
+struct value *own_result(struct build *b, struct value *v);
 /* v becomes the next result of the block that is open */
 void block_result(struct build *b, struct value *v, const dim *dims, bool param_ok);
 struct value *if_node(struct build *b, struct value *cond, struct block *yes, struct block *no,

@@ -64,14 +64,6 @@ static void add_node(struct build *b, struct node *n)
 		replace_value(b, n->out[i], out[i]);
 }
 
-/* The value for a result of a block; each result is a value of that block. */
-static struct value *own_result(struct build *b, struct value *v)
-{
-	struct value *r = resolve(v);
-
-	return r == v || (r->def && defining_block(b, r) == b->block) ? r : identity(b, r);
-}
-
 static void rebuild_block(struct build *b, struct block *k)
 {
 	struct block *outer = b->block == k ? NULL : b->block;

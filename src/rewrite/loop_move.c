@@ -423,13 +423,9 @@ static struct value *without_zero(struct loop_pass *m, const struct node *n)
 static void rebuild_loop(struct loop_pass *m, struct loop_scope *f, struct node *n);
 static void rebuild_nodes(struct loop_pass *m, struct loop_scope *f);
 
-/* The value for a result of a block; each result is a value of that block. */
-static struct value *own_result(struct loop_pass *m, struct value *v)
+static struct value *result_of_body(struct loop_pass *m, struct value *v)
 {
-	struct value *r = is_pending(m, v) ? materialise(m, v) : resolve(v);
-
-	return r == v || (r->def && defining_block(&m->b, r) == m->b.block) ? r
-									    : identity(&m->b, r);
+	return own_result(&m->b, is_pending(m, v) ? materialise(m, v) : v);
 }
 
 static void rebuild_branch(struct loop_pass *m, struct loop_scope *outer, struct block *k)
@@ -441,7 +437,7 @@ static void rebuild_branch(struct loop_pass *m, struct loop_scope *outer, struct
 	f.scope = m->b.cse;
 	rebuild_nodes(m, &f);
 	for (uint32_t i = 0; i < k->results.len; i++)
-		put_result(k, i, own_result(m, k->results.at[i]));
+		put_result(k, i, result_of_body(m, k->results.at[i]));
 	scope_close(&m->b, was);
 }
 
@@ -591,7 +587,7 @@ void loop_move(struct ctx *cx, struct graph *g)
 		value_info(&m, resolve(g->kept.at[i]))->kept = true;
 	rebuild_nodes(&m, &top);
 	for (uint32_t i = 0; i < g->block->results.len; i++)
-		put_result(g->block, i, own_result(&m, g->block->results.at[i]));
+		put_result(g->block, i, result_of_body(&m, g->block->results.at[i]));
 	for (uint32_t i = 0; i < g->states.len; i++)
 		if (g->states.at[i].next)
 			g->states.at[i].next = resolve(g->states.at[i].next);
