@@ -4,10 +4,10 @@
  * of single ops (lower_x) are declared in lower/ops/lowerings.h.
  *
  * A lowering reads a typed node n of PyTensor's ops, takes the ONNX values of its inputs by low(),
- * emits ONNX nodes, and says by lowered() which values hold the results:
+ * emits ONNX nodes, and says by set_lowered() which values hold the results:
  *
  *	struct value *x = low(b, n->in[0]), *y = low(b, n->in[1]);
- *	lowered(b, n, 0, emit_(b, ONNX_Add, x, y));
+ *	set_lowered(b, n, 0, emit_(b, ONNX_Add, x, y));
  */
 #ifndef PTGC_LOWER_BUILD_H
 #define PTGC_LOWER_BUILD_H
@@ -106,7 +106,8 @@ bool lower_typed(struct build *b, struct node *n); /* a typed node that is in no
 /* The ONNX value of a typed one. Fns and ops may be called with ONNX values: each stands for
  * itself. */
 struct value *low(struct build *b, struct value *v);
-void lowered(struct build *b, struct node *n, uint32_t i, struct value *v); /* result i of n is v */
+void set_lowered(struct build *b, struct node *n, uint32_t i,
+		 struct value *v); /* result i of n is v */
 bool is_variadic(struct ctx *cx,
 		 const struct op *op); /* the body is applied to all arguments, two at a time */
 struct value *typed_cast(struct build *b, struct value *v, enum dtype t);

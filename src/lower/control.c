@@ -59,7 +59,7 @@ static bool lower_branch(struct build *b, struct node *n, struct block *branch)
 	if (!lower_inside(b, branch, NULL))
 		return !(b->cse->shared->failed = true);
 	for (uint32_t i = 0; i < n->nout; i++)
-		lowered(b, n, i, low(b, branch->results.at[i]));
+		set_lowered(b, n, i, low(b, branch->results.at[i]));
 	return true;
 }
 
@@ -83,7 +83,7 @@ bool lower_if(struct build *b, struct node *n)
 	struct node *r = onnx_node(b, ONNX_If, &cond, 1, n->nout);
 	for (uint32_t i = 0; i < n->nout; i++) {
 		r->out[i]->type = n->out[i]->type;
-		lowered(b, n, i, r->out[i]);
+		set_lowered(b, n, i, r->out[i]);
 	}
 	append(b, r);
 	return true;
@@ -123,6 +123,6 @@ bool lower_loop(struct build *b, struct node *n)
 		types[i] = n->out[i]->type;
 	struct node *r = loop_node(b, body, in, n->nin, types, n->nout);
 	for (uint32_t i = 0; i < n->nout; i++)
-		lowered(b, n, i, i < carried ? r->out[i] : restacked(b, r->out[i], types[i]));
+		set_lowered(b, n, i, i < carried ? r->out[i] : restacked(b, r->out[i], types[i]));
 	return true;
 }

@@ -53,7 +53,7 @@ struct value *low(struct build *b, struct value *v)
 	bug("a value of type %s is used before it is lowered", type_str(b->cx, v->type));
 }
 
-void lowered(struct build *b, struct node *n, uint32_t i, struct value *v)
+void set_lowered(struct build *b, struct node *n, uint32_t i, struct value *v)
 {
 	(void)b;
 	n->out[i]->lowered = v;
@@ -202,18 +202,18 @@ static bool lower_fast(struct build *b, struct node *n, enum onnx_id onnx)
 	struct value *in[8] = {low(b, n->in[0])};
 
 	if (onnx == ONNX_Identity || (n->nin == 1 && is_variadic(b->cx, n->op))) {
-		lowered(b, n, 0, in[0]);
+		set_lowered(b, n, 0, in[0]);
 		return true;
 	}
 	if (is_variadic(b->cx, n->op)) {
 		for (uint32_t i = 1; i < n->nin; i++)
 			in[0] = emit_(b, onnx, in[0], low(b, n->in[i]));
-		lowered(b, n, 0, in[0]);
+		set_lowered(b, n, 0, in[0]);
 		return true;
 	}
 	for (uint32_t i = 1; i < n->nin; i++)
 		in[i] = n->in[i] ? low(b, n->in[i]) : NULL;
-	lowered(b, n, 0, emit(b, onnx, in, n->nin));
+	set_lowered(b, n, 0, emit(b, onnx, in, n->nin));
 	return true;
 }
 
@@ -228,7 +228,7 @@ static bool lower_mixed(struct build *b, struct node *n, enum onnx_id onnx)
 		r = cast(b, r, t);
 		r = emit_(b, onnx, r, cast(b, low(b, n->in[i]), t));
 	}
-	lowered(b, n, 0, cast(b, r, (enum dtype)n->out[0]->type.dtype));
+	set_lowered(b, n, 0, cast(b, r, (enum dtype)n->out[0]->type.dtype));
 	return true;
 }
 
@@ -273,7 +273,7 @@ static bool lower_mixed_compare(struct build *b, struct node *n)
 		r = emit_(b, ONNX_Or, r, emit_(b, ONNX_Less, u, const_int(b, 0)));
 	else
 		r = emit_(b, ONNX_And, r, emit_(b, ONNX_GreaterOrEqual, u, const_int(b, 0)));
-	lowered(b, n, 0, r);
+	set_lowered(b, n, 0, r);
 	return true;
 }
 
@@ -424,7 +424,7 @@ static bool lower_fn_body(struct build *b, struct node *n, struct fn *f)
 		struct value *r =
 			n->out[i]->type.dtype == DT_FLOAT16 ? cast(b, out[i], DT_FLOAT16) : out[i];
 		r->sign |= n->op->sign;
-		lowered(b, n, i, r);
+		set_lowered(b, n, i, r);
 	}
 	return true;
 }
@@ -438,7 +438,7 @@ static bool lower_raw(struct build *b, struct node *n)
 		in[i] = n->in[i] ? low(b, n->in[i]) : NULL;
 	emit_like(b, n, in, out);
 	for (uint32_t i = 0; i < n->nout; i++)
-		lowered(b, n, i, out[i]);
+		set_lowered(b, n, i, out[i]);
 	return true;
 }
 
@@ -483,14 +483,14 @@ static bool lower_function(struct build *b, struct node *n)
 	if (vector)
 		r = squeeze(b, r, (int64_t[]){r->type.rank - 1}, 1);
 	r->sign |= n->op->sign;
-	lowered(b, n, 0, r);
+	set_lowered(b, n, 0, r);
 	return true;
 }
 
 bool lower_typed(struct build *b, struct node *n)
 {
 	if (n->op == &op_dim) {
-		lowered(b, n, 0, dim_value(b, n->props[0].u.d));
+		set_lowered(b, n, 0, dim_value(b, n->props[0].u.d));
 		return true;
 	}
 	if (n->op->unsupported) {

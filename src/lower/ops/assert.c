@@ -25,7 +25,7 @@ bool lower_assert(struct build *b, struct node *n)
 
 	if (b->cse->shared->failed)
 		return false;
-	lowered(b, n, 0, low(b, n->in[0]));
+	set_lowered(b, n, 0, low(b, n->in[0]));
 	if (!cond)
 		return true;
 	if (b->target == PTGC_ONNX)

@@ -499,6 +499,6 @@ bool lower_by_batched_op(struct build *b, struct node *n, const struct opref *co
 		b->cse->shared->failed = true;
 	*ok = *ok && lower_inlined(b, m.body, m.made->out, n->nout, b->span, out);
 	for (uint32_t i = 0; *ok && i < n->nout; i++)
-		lowered(b, n, i, with_dims(out[i], n->out[i]->type.dims));
+		set_lowered(b, n, i, with_dims(out[i], n->out[i]->type.dims));
 	return true;
 }

@@ -230,7 +230,7 @@ static bool lower_nodes(struct build *b, struct node *n, const uint32_t *ranks, 
 		r = r ? r : low(b, body->results.at[i]);
 		memcpy(d, n->out[0]->type.dims, rank * sizeof(dim));
 		memcpy(d + rank, r->type.dims + (r->type.rank - core), core * sizeof(dim));
-		lowered(b, n, i, with_dims(expand(b, r, d, to.rank), to.dims));
+		set_lowered(b, n, i, with_dims(expand(b, r, d, to.rank), to.dims));
 	}
 	return true;
 }

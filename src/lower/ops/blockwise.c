@@ -145,7 +145,7 @@ static bool lower_batch(struct build *b, struct node *n, struct batch *t)
 	}
 	struct node *r = loop_node(b, body, (struct value *[]){count, NULL}, 2, types, n->nout);
 	for (uint32_t i = 0; i < n->nout; i++)
-		lowered(b, n, i, unflatten_batch(b, t, r->out[i], n->out[i]->type));
+		set_lowered(b, n, i, unflatten_batch(b, t, r->out[i], n->out[i]->type));
 	return true;
 }
 
@@ -176,9 +176,9 @@ static bool lower_whole(struct build *b, struct node *n, struct batch *t)
 		return false;
 	for (uint32_t i = 0; i < n->nout; i++) {
 		struct value *v = core->out[i]->lowered;
-		lowered(b, n, i,
-			t->rank == 1 ? with_dims(v, n->out[i]->type.dims)
-				     : unflatten_batch(b, t, v, n->out[i]->type));
+		set_lowered(b, n, i,
+			    t->rank == 1 ? with_dims(v, n->out[i]->type.dims)
+					 : unflatten_batch(b, t, v, n->out[i]->type));
 	}
 	return true;
 }
@@ -199,7 +199,7 @@ static bool lower_single(struct build *b, struct node *n, struct batch *t)
 		int64_t axes[MAX_RANK];
 		for (uint32_t k = 0; k < t->rank; k++)
 			axes[k] = k;
-		lowered(b, n, i, unsqueeze(b, r[i], axes, t->rank));
+		set_lowered(b, n, i, unsqueeze(b, r[i], axes, t->rank));
 	}
 	return true;
 }
@@ -279,7 +279,7 @@ static bool lower_view(struct build *b, struct node *n, const struct batch *t)
 		if (order[i] >= 0)
 			perm[k++] = at[order[i]];
 	v = transpose(b, squeeze(b, v, drop, dropped), perm);
-	lowered(b, n, 0, with_dims(unsqueeze(b, v, put, nput), n->out[0]->type.dims));
+	set_lowered(b, n, 0, with_dims(unsqueeze(b, v, put, nput), n->out[0]->type.dims));
 	return true;
 }
 
@@ -309,7 +309,7 @@ static bool lower_without_loop(struct build *b, struct node *n, const struct bat
 	}
 	if (!lower_as(b, op, t->core->props, in, n->nin, &out, 1))
 		return false;
-	lowered(b, n, 0, with_dims(out, n->out[0]->type.dims));
+	set_lowered(b, n, 0, with_dims(out, n->out[0]->type.dims));
 	return true;
 }
 
@@ -334,7 +334,7 @@ bool lower_blockwise(struct build *b, struct node *n)
 		struct value *out;
 		if (!lower_as(b, &op_table[OP_Matmul], NULL, n->in, 2, &out, 1))
 			return false;
-		lowered(b, n, 0, with_dims(out, n->out[0]->type.dims));
+		set_lowered(b, n, 0, with_dims(out, n->out[0]->type.dims));
 		return true;
 	}
 	bool ok;

@@ -34,7 +34,7 @@ bool lower_logsumexp(struct build *b, struct node *n)
 		gone[i] = axes[i];
 	if (k && !keep && !leading)
 		x = squeeze(b, x, gone, (uint32_t)k);
-	lowered(b, n, 0, x);
+	set_lowered(b, n, 0, x);
 	return true;
 }
 
@@ -74,7 +74,7 @@ static bool reduce_bits(struct build *b, struct node *n, const struct op *op)
 	x = merged_first(b, x, axes, k);
 	if (!call_fn(b, f, NULL, NULL, &x, 1, &r, 1))
 		return false;
-	lowered(b, n, 0, cast(b, r, (enum dtype)n->out[0]->type.dtype));
+	set_lowered(b, n, 0, cast(b, r, (enum dtype)n->out[0]->type.dtype));
 	return true;
 }
 
@@ -87,7 +87,7 @@ static bool odd_bools(struct build *b, struct node *n)
 		return false;
 	x = reduce(b, ONNX_ReduceSum, x, axes, k, false);
 	x = emit_(b, ONNX_Mod, x, const_int(b, 2));
-	lowered(b, n, 0, cast(b, cast(b, x, DT_BOOL), (enum dtype)n->out[0]->type.dtype));
+	set_lowered(b, n, 0, cast(b, cast(b, x, DT_BOOL), (enum dtype)n->out[0]->type.dtype));
 	return true;
 }
 
@@ -113,6 +113,6 @@ bool lower_careduce(struct build *b, struct node *n)
 	}
 	if (!lower_as(b, whole, props, &in, 1, &r, 1))
 		return false;
-	lowered(b, n, 0, cast(b, r, (enum dtype)n->out[0]->type.dtype));
+	set_lowered(b, n, 0, cast(b, r, (enum dtype)n->out[0]->type.dtype));
 	return true;
 }

@@ -117,10 +117,10 @@ bool lower_unravelindex(struct build *b, struct node *n)
 	for (uint32_t k = 0; k + 1 < n->nout; k++) {
 		uint32_t i = c_order ? n->nout - 1u - k : k;
 		struct value *by = nonzero_divisor(b, d[i]);
-		lowered(b, n, i, expand(b, emit_(b, ONNX_Mod, rest, by), t.dims, t.rank));
+		set_lowered(b, n, i, expand(b, emit_(b, ONNX_Mod, rest, by), t.dims, t.rank));
 		rest = emit_(b, ONNX_Div, rest, by);
 	}
-	lowered(b, n, c_order ? 0 : n->nout - 1u, expand(b, rest, t.dims, t.rank));
+	set_lowered(b, n, c_order ? 0 : n->nout - 1u, expand(b, rest, t.dims, t.rank));
 	return true;
 }
 
@@ -140,7 +140,7 @@ bool lower_ravelmultiindex(struct build *b, struct node *n)
 		at = apply_mode(b, mode, at, size);
 		r = r ? emit_(b, ONNX_Add, emit_(b, ONNX_Mul, r, size), at) : at;
 	}
-	lowered(b, n, 0, expand(b, r, n->out[0]->type.dims, n->out[0]->type.rank));
+	set_lowered(b, n, 0, expand(b, r, n->out[0]->type.dims, n->out[0]->type.rank));
 	return true;
 }
 
@@ -161,9 +161,9 @@ bool lower_permuterowelements(struct build *b, struct node *n)
 
 	attr_int(b, "axis", t.rank - 1);
 	if (prop_bool(b->cx, n, "inverse"))
-		lowered(b, n, 0, emit_(b, ONNX_ScatterElements, x, at, x));
+		set_lowered(b, n, 0, emit_(b, ONNX_ScatterElements, x, at, x));
 	else
-		lowered(b, n, 0, emit_(b, ONNX_GatherElements, x, at));
+		set_lowered(b, n, 0, emit_(b, ONNX_GatherElements, x, at));
 	return true;
 }
 
@@ -248,7 +248,7 @@ bool lower_choose(struct build *b, struct node *n)
 
 	if (!n->in[1]) {
 		struct value *at = choice_indices(b, n, const_int(b, n->nin - 2));
-		lowered(b, n, 0, with_dims(choose_from_list(b, n, at), t.dims));
+		set_lowered(b, n, 0, with_dims(choose_from_list(b, n, at), t.dims));
 		return true;
 	}
 	struct value *x = low(b, n->in[1]);
@@ -258,7 +258,7 @@ bool lower_choose(struct build *b, struct node *n)
 		return false;
 	}
 	if (x->type.rank == 1) {
-		lowered(b, n, 0, with_dims(emit_(b, ONNX_Gather, x, at), t.dims));
+		set_lowered(b, n, 0, with_dims(emit_(b, ONNX_Gather, x, at), t.dims));
 		return true;
 	}
 	int64_t axes[MAX_RANK], outer[MAX_RANK], missing = t.rank + 1 - x->type.rank;
@@ -273,6 +273,6 @@ bool lower_choose(struct build *b, struct node *n)
 	x = expand_to_result(b, unsqueeze(b, x, axes, (uint32_t)missing), d, index, 0);
 	at = unsqueeze(b, expand_to_result(b, at, t.dims, choices, 1), &(int64_t){0}, 1);
 	at = emit_(b, ONNX_GatherElements, x, at);
-	lowered(b, n, 0, with_dims(squeeze(b, at, &(int64_t){0}, 1), t.dims));
+	set_lowered(b, n, 0, with_dims(squeeze(b, at, &(int64_t){0}, 1), t.dims));
 	return true;
 }

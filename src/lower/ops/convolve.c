@@ -413,6 +413,6 @@ bool lower_convolve(struct build *b, struct node *n)
 		r = check_comparable(b, r, x, k, rank, fixed ? NULL : mode);
 	if (!flat && (whole || !fixed) && (!larger || (!fixed && larger < 0)))
 		r = check_padded_is_larger(b, r, x, k, rank, fixed ? NULL : mode);
-	lowered(b, n, 0, with_dims(r, t.dims));
+	set_lowered(b, n, 0, with_dims(r, t.dims));
 	return true;
 }

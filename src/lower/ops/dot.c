@@ -158,7 +158,7 @@ bool lower_matmul(struct build *b, struct node *n)
 {
 	struct value *y = low(b, n->in[1]);
 
-	lowered(b, n, 0, matmul(b, low(b, n->in[0]), y));
+	set_lowered(b, n, 0, matmul(b, low(b, n->in[0]), y));
 	return true;
 }
 
@@ -167,9 +167,9 @@ bool lower_dot(struct build *b, struct node *n)
 	struct value *x = low(b, n->in[0]), *y = low(b, n->in[1]);
 
 	if (x->type.rank == 0 || y->type.rank == 0)
-		lowered(b, n, 0, emit_(b, ONNX_Mul, x, y));
+		set_lowered(b, n, 0, emit_(b, ONNX_Mul, x, y));
 	else
-		lowered(b, n, 0, matmul(b, x, y));
+		set_lowered(b, n, 0, matmul(b, x, y));
 	return true;
 }
 
@@ -224,7 +224,7 @@ static void set_product(struct build *b, struct node *n, struct value *r)
 {
 	struct type t = n->out[0]->type; /* r may lack the batch, if a factor is 0 */
 
-	lowered(b, n, 0, expand(b, r, t.dims, t.rank));
+	set_lowered(b, n, 0, expand(b, r, t.dims, t.rank));
 }
 
 bool lower_gemm(struct build *b, struct node *n)
@@ -239,7 +239,7 @@ bool lower_gemm(struct build *b, struct node *n)
 	    beta != 0 && (beta == 1 || dim_ge(b->cx, in[2]->type.dims[1], 1))) {
 		attr_float(b, "alpha", alpha);
 		attr_float(b, "beta", beta);
-		lowered(b, n, 0, emit_(b, ONNX_Gemm, in[2], in[3], in[0]));
+		set_lowered(b, n, 0, emit_(b, ONNX_Gemm, in[2], in[3], in[0]));
 		return true;
 	}
 	struct value *xy = matmul(b, in[2], in[3]);

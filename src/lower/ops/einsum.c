@@ -88,6 +88,6 @@ bool lower_einsum(struct build *b, struct node *n)
 	for (uint32_t i = 0; i < n->nin; i++)
 		in[i] = prepare_operand(b, &terms[i], low(b, n->in[i]), dots);
 	attr_str(b, "equation", text);
-	lowered(b, n, 0, cut_result(b, emit(b, ONNX_Einsum, in, n->nin), t));
+	set_lowered(b, n, 0, cut_result(b, emit(b, ONNX_Einsum, in, n->nin), t));
 	return true;
 }

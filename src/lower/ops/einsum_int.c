@@ -257,6 +257,6 @@ bool lower_integer_einsum(struct build *b, struct node *n)
 	sum_out(e, x, n->nin, "");
 	arrange_axes(e, x, e->result);
 	expand_to_letters(e, x);
-	lowered(b, n, 0, with_dims(cast(b, x->v, (enum dtype)t.dtype), t.dims));
+	set_lowered(b, n, 0, with_dims(cast(b, x->v, (enum dtype)t.dtype), t.dims));
 	return true;
 }

@@ -6,7 +6,7 @@
 
 bool lower_cast(struct build *b, struct node *n)
 {
-	lowered(b, n, 0, cast_once(b, low(b, n->in[0]), (enum dtype)n->out[0]->type.dtype));
+	set_lowered(b, n, 0, cast_once(b, low(b, n->in[0]), (enum dtype)n->out[0]->type.dtype));
 	return true;
 }
 
@@ -16,7 +16,7 @@ bool lower_second(struct build *b, struct node *n)
 	struct type t = n->out[0]->type;
 	struct value *v = cast(b, low(b, n->in[1]), (enum dtype)t.dtype);
 
-	lowered(b, n, 0, expand(b, v, t.dims, t.rank));
+	set_lowered(b, n, 0, expand(b, v, t.dims, t.rank));
 	return true;
 }
 
@@ -31,7 +31,7 @@ bool lower_xlogy(struct build *b, struct node *n)
 		return false;
 	struct value *none = emit_(b, ONNX_Equal, x, const_int_of(b, (enum dtype)x->type.dtype, 0));
 	struct value *zero = const_int_of(b, (enum dtype)product->type.dtype, 0);
-	lowered(b, n, 0, emit_(b, ONNX_Where, none, zero, product));
+	set_lowered(b, n, 0, emit_(b, ONNX_Where, none, zero, product));
 	return true;
 }
 
@@ -41,7 +41,7 @@ static bool lower_by_lib(struct build *b, struct node *n, const char *name)
 
 	if (!call_fn(b, lib_fn(b->cx, name), n->op, n->props, n->in, n->nin, &out, 1))
 		return false;
-	lowered(b, n, 0, out);
+	set_lowered(b, n, 0, out);
 	return true;
 }
 
@@ -125,7 +125,7 @@ bool lower_int_div(struct build *b, struct node *n)
 			in[i] = typed_cast(b, n->in[i], DT_INT64);
 		if (!lower_as(b, n->op, n->props, in, 2, &r, 1))
 			return false;
-		lowered(b, n, 0, cast(b, r, t));
+		set_lowered(b, n, 0, cast(b, r, t));
 		return true;
 	}
 	if ((t != DT_INT64 && t != DT_INT32) || !positive)
@@ -135,7 +135,7 @@ bool lower_int_div(struct build *b, struct node *n)
 		struct value *above = emit_(b, ONNX_Less, x, emit_(b, ONNX_Mul, q, y));
 		q = emit_(b, ONNX_Sub, q, cast(b, above, t));
 	}
-	lowered(b, n, 0, q);
+	set_lowered(b, n, 0, q);
 	return true;
 }
 
@@ -153,7 +153,7 @@ bool lower_mod(struct build *b, struct node *n)
 	if (!dim_ge(b->cx, k->at[0], 1))
 		by = emit_(b, ONNX_Max, by, const_int(b, 1));
 	b->cse->shared->small_ints = false;
-	lowered(b, n, 0, emit_(b, ONNX_Mod, low(b, n->in[0]), by));
+	set_lowered(b, n, 0, emit_(b, ONNX_Mod, low(b, n->in[0]), by));
 	return true;
 }
 
@@ -190,7 +190,7 @@ bool lower_clip(struct build *b, struct node *n)
 	    !same_dims(b->cx, x->type, n->out[0]->type))
 		return lower_by_lib(b, n, "Clip");
 	lo = reshape(b, lo, NULL, 0);
-	lowered(b, n, 0, emit_(b, ONNX_Clip, x, lo, reshape(b, hi, NULL, 0)));
+	set_lowered(b, n, 0, emit_(b, ONNX_Clip, x, lo, reshape(b, hi, NULL, 0)));
 	return true;
 }
 
@@ -286,7 +286,7 @@ bool lower_pow(struct build *b, struct node *n)
 		r = float_power(b, x, y->data, t);
 		if (!r)
 			return lower_by_lib(b, n, "Pow");
-		lowered(b, n, 0, r);
+		set_lowered(b, n, 0, r);
 		return true;
 	}
 	if (raises_of_pow(b, n))
@@ -305,7 +305,7 @@ bool lower_pow(struct build *b, struct node *n)
 			     (struct value *[]){n->in[0], n->in[1], ones}, 3, &r, 1))
 			return false;
 	}
-	lowered(b, n, 0, r);
+	set_lowered(b, n, 0, r);
 	return true;
 }
 
@@ -315,6 +315,6 @@ bool lower_switch(struct build *b, struct node *n)
 
 	struct value *otherwise = low(b, n->in[2]);
 
-	lowered(b, n, 0, where(b, c, low(b, n->in[1]), otherwise));
+	set_lowered(b, n, 0, where(b, c, low(b, n->in[1]), otherwise));
 	return true;
 }

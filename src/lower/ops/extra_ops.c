@@ -56,9 +56,9 @@ bool lower_nonzero(struct build *b, struct node *n)
 	for (uint32_t i = 0; i < n->nout; i++) {
 		struct type t = n->out[i]->type;
 		struct value *r = row[batch + i];
-		lowered(b, n, i,
-			shape ? reshape_to(b, r, shape, t.dims, t.rank)
-			      : squeeze(b, r, &(int64_t){0}, 1));
+		set_lowered(b, n, i,
+			    shape ? reshape_to(b, r, shape, t.dims, t.rank)
+				  : squeeze(b, r, &(int64_t){0}, 1));
 	}
 	return true;
 }
@@ -98,9 +98,11 @@ bool lower_cumop(struct build *b, struct node *n)
 	/* ONNX Runtime computes float16 in float32 and rounds at the end, NumPy rounds each step */
 	bool rounds = t == DT_FLOAT16 && !b->cx->opt.excess_precision;
 	if (rounds || (!add && !has_op(b, ONNX_CumProd)))
-		lowered(b, n, 0, cumulate_in_loop(b, add ? "_Cumsum" : "_Cumprod", x, (int)axis));
+		set_lowered(b, n, 0,
+			    cumulate_in_loop(b, add ? "_Cumsum" : "_Cumprod", x, (int)axis));
 	else
-		lowered(b, n, 0, emit_(b, add ? ONNX_CumSum : ONNX_CumProd, x, const_int(b, axis)));
+		set_lowered(b, n, 0,
+			    emit_(b, add ? ONNX_CumSum : ONNX_CumProd, x, const_int(b, axis)));
 	return true;
 }
 
@@ -108,7 +110,7 @@ bool lower_joindims(struct build *b, struct node *n)
 {
 	struct type t = n->out[0]->type;
 
-	lowered(b, n, 0, reshape(b, low(b, n->in[0]), t.dims, t.rank));
+	set_lowered(b, n, 0, reshape(b, low(b, n->in[0]), t.dims, t.rank));
 	return true;
 }
 
@@ -153,7 +155,7 @@ bool lower_splitdims(struct build *b, struct node *n)
 		to = prevent_concat_fusion(b, normalize_negative_length(b, whole, to));
 		r = reshape_to(b, x, to, t.dims, t.rank);
 	}
-	lowered(b, n, 0, r);
+	set_lowered(b, n, 0, r);
 	return true;
 }
 
@@ -195,7 +197,7 @@ bool lower_extractdiag(struct build *b, struct node *n)
 	struct value *step = dim_vector(b, dim_plus(cx, c, 1));
 	struct value *stop = dim_vector(b, dim_mul(cx, c, last));
 	x = slice(b, x, &(int64_t){rank - 2}, 1, dim_vector(b, start), stop, step);
-	lowered(b, n, 0, with_dims(x, n->out[0]->type.dims));
+	set_lowered(b, n, 0, with_dims(x, n->out[0]->type.dims));
 	return true;
 }
 
@@ -218,7 +220,7 @@ bool lower_allocdiag(struct build *b, struct node *n)
 		x = emit_(b, ONNX_Pad, x, const_ints(b, pads, 2 * rank));
 	for (uint32_t i = 0, from = 0; i < rank; i++)
 		perm[i] = i == axis1 ? rank - 2 : i == axis2 ? rank - 1 : from++;
-	lowered(b, n, 0, with_dims(transpose(b, x, perm), n->out[0]->type.dims));
+	set_lowered(b, n, 0, with_dims(transpose(b, x, perm), n->out[0]->type.dims));
 	return true;
 }
 
@@ -239,7 +241,7 @@ bool lower_filldiagonal(struct build *b, struct node *n)
 		struct value *same = emit_(b, ONNX_Equal, first, next);
 		on = on ? emit_(b, ONNX_And, on, same) : same;
 	}
-	lowered(b, n, 0, with_dims(where(b, on, v, a), a->type.dims));
+	set_lowered(b, n, 0, with_dims(where(b, on, v, a), a->type.dims));
 	return true;
 }
 
@@ -339,7 +341,7 @@ bool lower_filldiagonaloffset(struct build *b, struct node *n)
 	}
 	if (out.rank == 3) {
 		a = fill_flat(b, a, d, v, start, stop, step);
-		lowered(b, n, 0, expand(b, a, out.dims, 3));
+		set_lowered(b, n, 0, expand(b, a, out.dims, 3));
 		return true;
 	}
 	struct value *all = count_to(b, dim_value(b, dims_product(b->cx, d, 2)));
@@ -348,7 +350,7 @@ bool lower_filldiagonaloffset(struct build *b, struct node *n)
 	*flat = dims_product(b->cx, d, 2);
 	struct value *to = emit_(b, ONNX_Expand, v, emit_(b, ONNX_Shape, at));
 	struct value *r = emit_(b, ONNX_ScatterElements, reshape(b, a, flat, 1), at, to);
-	lowered(b, n, 0, reshape(b, r, d, 2));
+	set_lowered(b, n, 0, reshape(b, r, d, 2));
 	return true;
 }
 
@@ -445,7 +447,7 @@ bool lower_repeat(struct build *b, struct node *n)
 		row = computed_rows(b, repeats, length);
 	if (axis)
 		attr_int(b, "axis", axis);
-	lowered(b, n, 0, with_dims(emit_(b, ONNX_Gather, x, row), n->out[0]->type.dims));
+	set_lowered(b, n, 0, with_dims(emit_(b, ONNX_Gather, x, row), n->out[0]->type.dims));
 	return true;
 }
 
@@ -626,6 +628,6 @@ bool lower_searchsorted(struct build *b, struct node *n)
 			   : dim_value(b, x->type.dims[x->type.rank - 1]);
 		r = emit_(b, ONNX_Where, emit_(b, ONNX_IsNaN, v), all, r);
 	}
-	lowered(b, n, 0, with_dims(r, out.dims));
+	set_lowered(b, n, 0, with_dims(r, out.dims));
 	return true;
 }

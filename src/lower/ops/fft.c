@@ -176,7 +176,7 @@ bool lower_rfft(struct build *b, struct node *n)
 	if (!x)
 		return false;
 	x = cast(b, x, (enum dtype)n->out[0]->type.dtype);
-	lowered(b, n, 0, with_dims(x, n->out[0]->type.dims));
+	set_lowered(b, n, 0, with_dims(x, n->out[0]->type.dims));
 	return true;
 }
 
@@ -194,7 +194,7 @@ bool lower_fourier(struct build *b, struct node *n)
 	x = transform(b, x, cast(b, low(b, n->in[1]), DT_INT64), axis, false);
 	if (!x)
 		return false;
-	lowered(b, n, 0, with_dims(x, n->out[0]->type.dims));
+	set_lowered(b, n, 0, with_dims(x, n->out[0]->type.dims));
 	return true;
 }
 
@@ -236,6 +236,6 @@ bool lower_irfft(struct build *b, struct node *n)
 	attr_int(b, "axis", last + 1);
 	x = emit_(b, ONNX_Gather, x, const_int(b, 0));
 	x = cast(b, x, (enum dtype)n->out[0]->type.dtype);
-	lowered(b, n, 0, with_dims(x, n->out[0]->type.dims));
+	set_lowered(b, n, 0, with_dims(x, n->out[0]->type.dims));
 	return true;
 }

@@ -345,7 +345,7 @@ static bool lower_update(struct build *b, struct node *n, bool add, bool advance
 		r = r ? cast_once(b, r, t) : NULL;
 	}
 	if (r)
-		lowered(b, n, 0, with_dims(r, n->out[0]->type.dims));
+		set_lowered(b, n, 0, with_dims(r, n->out[0]->type.dims));
 	return r != NULL;
 }
 

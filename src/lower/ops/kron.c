@@ -26,6 +26,6 @@ bool lower_kron(struct build *b, struct node *n)
 		in[k] = unsqueeze(b, v, axes, at - skip);
 	}
 	struct value *r = emit_(b, ONNX_Mul, in[0], in[1]);
-	lowered(b, n, 0, reshape(b, r, t.dims, rank));
+	set_lowered(b, n, 0, reshape(b, r, t.dims, rank));
 	return true;
 }

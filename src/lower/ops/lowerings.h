@@ -1,6 +1,6 @@
 /*
  * lowerings.h: the functions that LOWER(...) and BATCHED(...) name in ops.def; each family of ops
- * has a file here. A lowering emits ONNX nodes for a typed PyTensor node, and says with lowered()
+ * has a file here. A lowering emits ONNX nodes for a typed PyTensor node, and says with set_lowered()
  * which values hold the node's results; false: reported.
  */
 #ifndef PTGC_LOWER_OPS_LOWERINGS_H

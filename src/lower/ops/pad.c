@@ -618,6 +618,6 @@ bool lower_pad(struct build *b, struct node *n)
 		r = pad_all(b, p, more);
 	else
 		r = empty ? pad_empty(b, &p, t.dims) : pad_or_empty(b, &p, more, t.dims);
-	lowered(b, n, 0, with_dims(r, t.dims));
+	set_lowered(b, n, 0, with_dims(r, t.dims));
 	return true;
 }

@@ -123,7 +123,7 @@ bool lower_random(struct build *b, struct node *n)
 		return false;
 	for (int i = 0; i < 2; i++)
 		out[i] = check_lengths_of(b, out[i], shape, t->dims, rank);
-	lowered(b, n, 0, out[0]);
-	lowered(b, n, 1, cast(b, out[1], (enum dtype)t->dtype));
+	set_lowered(b, n, 0, out[0]);
+	set_lowered(b, n, 1, cast(b, out[1], (enum dtype)t->dtype));
 	return true;
 }

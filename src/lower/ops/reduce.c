@@ -459,7 +459,7 @@ bool lower_reduce(struct build *b, struct node *n)
 	if (!read_reduction(b, n, &r))
 		return false;
 	if (r.naxes == 1 && (v = lower_list_of_bools(b, n)) != NULL) {
-		lowered(b, n, 0, v);
+		set_lowered(b, n, 0, v);
 		return true;
 	}
 	if (r.naxes == 0) {
@@ -482,7 +482,7 @@ bool lower_reduce(struct build *b, struct node *n)
 	}
 	if (is_int(r.acc) && (is_call(n, OP_Sum) || is_call(n, OP_Prod)))
 		v = cast(b, v, r.acc); /* the accumulator wraps, even if the result is wider */
-	lowered(b, n, 0, cast_once(b, v, r.out));
+	set_lowered(b, n, 0, cast_once(b, v, r.out));
 	return true;
 }
 
@@ -494,7 +494,7 @@ bool lower_argmax(struct build *b, struct node *n)
 	if (!read_reduction(b, n, &r))
 		return false;
 	if (r.naxes == 0) {
-		lowered(b, n, 0, expand(b, const_int(b, 0), r.type.dims, r.type.rank));
+		set_lowered(b, n, 0, expand(b, const_int(b, 0), r.type.dims, r.type.rank));
 		return true;
 	}
 	if (reduced_count(b, &r, &k) && k == 0) {
@@ -508,7 +508,7 @@ bool lower_argmax(struct build *b, struct node *n)
 		x = merged_last(b, &r);
 		axis = x->type.rank - 1;
 	}
-	lowered(b, n, 0, with_dims(argmax_with_nan(b, x, axis), r.type.dims));
+	set_lowered(b, n, 0, with_dims(argmax_with_nan(b, x, axis), r.type.dims));
 	return true;
 }
 
@@ -579,14 +579,14 @@ static bool lower_any_softmax(struct build *b, struct node *n, enum onnx_id op)
 	if (r.naxes && (half || is_int((enum dtype)r.x->type.dtype))) {
 		struct value *y = softmax_in_steps(b, n, &r, op == ONNX_LogSoftmax);
 		if (y)
-			lowered(b, n, 0, with_dims(y, n->out[0]->type.dims));
+			set_lowered(b, n, 0, with_dims(y, n->out[0]->type.dims));
 		return y != NULL;
 	}
 	if (!check_has_maximum(b, &r))
 		return false;
 	r.x = cast(b, r.x, r.out);
 	if (r.naxes == 1) {
-		lowered(b, n, 0, emit_softmax(b, op, r.x, r.axes[0]));
+		set_lowered(b, n, 0, emit_softmax(b, op, r.x, r.axes[0]));
 		return true;
 	}
 	uint32_t rank = r.x->type.rank, kept = rank - (uint32_t)r.naxes, k = 0;
@@ -596,7 +596,7 @@ static bool lower_any_softmax(struct build *b, struct node *n, enum onnx_id op)
 		memcpy(dims, r.x->type.dims, rank * sizeof *dims);
 		dims[rank] = dim_const(b->cx, 1);
 		struct value *own = emit_softmax(b, op, reshape(b, r.x, dims, rank + 1), (int)rank);
-		lowered(b, n, 0, reshape(b, own, dims, rank));
+		set_lowered(b, n, 0, reshape(b, own, dims, rank));
 		return true;
 	}
 	struct value *x = merged_last(b, &r);
@@ -611,7 +611,7 @@ static bool lower_any_softmax(struct build *b, struct node *n, enum onnx_id op)
 		dims[i] = r.x->type.dims[perm[i]];
 		back[perm[i]] = i;
 	}
-	lowered(b, n, 0, transpose(b, reshape(b, x, dims, rank), back));
+	set_lowered(b, n, 0, transpose(b, reshape(b, x, dims, rank), back));
 	return true;
 }
 

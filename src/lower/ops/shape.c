@@ -63,7 +63,7 @@ bool lower_dimshuffle(struct build *b, struct node *n)
 			memcpy(new_array(b->cx->arena, dim, nperm + 1), kept, nperm * sizeof(dim)));
 		x = unsqueeze(b, x, put, nput);
 	}
-	lowered(b, n, 0, x);
+	set_lowered(b, n, 0, x);
 	return true;
 }
 
@@ -75,7 +75,7 @@ bool lower_expanddims(struct build *b, struct node *n)
 	for (int i = 0; i < k; i++)
 		at[i] = axes[i];
 	if (k >= 0)
-		lowered(b, n, 0, unsqueeze(b, low(b, n->in[0]), at, (uint32_t)k));
+		set_lowered(b, n, 0, unsqueeze(b, low(b, n->in[0]), at, (uint32_t)k));
 	return k >= 0;
 }
 
@@ -96,7 +96,7 @@ bool lower_squeeze(struct build *b, struct node *n)
 			at[i] = axes[i];
 	}
 	if (k >= 0)
-		lowered(b, n, 0, squeeze(b, x, at, (uint32_t)k));
+		set_lowered(b, n, 0, squeeze(b, x, at, (uint32_t)k));
 	return k >= 0;
 }
 
@@ -114,7 +114,7 @@ bool lower_transpose(struct build *b, struct node *n)
 				a->neg ? (int64_t)x->type.rank - (int64_t)a->u.i : (int64_t)a->u.i;
 		}
 	}
-	lowered(b, n, 0, permute(b, x, perm, n->out[0]->type.dims));
+	set_lowered(b, n, 0, permute(b, x, perm, n->out[0]->type.dims));
 	return true;
 }
 
@@ -126,7 +126,7 @@ bool lower_matrix_transpose(struct build *b, struct node *n)
 
 	for (uint32_t i = 0; i < rank; i++)
 		perm[i] = i < rank - 2 ? i : 2 * rank - 3 - i;
-	lowered(b, n, 0, permute(b, x, perm, n->out[0]->type.dims));
+	set_lowered(b, n, 0, permute(b, x, perm, n->out[0]->type.dims));
 	return true;
 }
 
@@ -386,13 +386,13 @@ bool lower_reshape(struct build *b, struct node *n)
 	const char *label = is_onnx(r->def, ONNX_Reshape) ? reshape_label(b, n, k) : NULL;
 	if (label && r->def->label && !strncmp(r->def->label, zero_label, strlen(zero_label)))
 		r->def->label = NULL; /* it is not the only reason to fail */
-	lowered(b, n, 0, label ? labelled(b, r, label) : r);
+	set_lowered(b, n, 0, label ? labelled(b, r, label) : r);
 	return true;
 }
 
 bool lower_shape(struct build *b, struct node *n)
 {
-	lowered(b, n, 0, shape_of(b, low(b, n->in[0])));
+	set_lowered(b, n, 0, shape_of(b, low(b, n->in[0])));
 	return true;
 }
 
@@ -401,14 +401,14 @@ bool lower_shape_i(struct build *b, struct node *n)
 	const struct type *t = &n->in[0]->type;
 	int64_t i = prop_int(b->cx, n, "i");
 
-	lowered(b, n, 0, dim_value(b, t->dims[i < 0 ? i + t->rank : i]));
+	set_lowered(b, n, 0, dim_value(b, t->dims[i < 0 ? i + t->rank : i]));
 	return true;
 }
 
 /* Inference recorded the lengths as equations of dims, which are checked. */
 bool lower_specify_shape(struct build *b, struct node *n)
 {
-	lowered(b, n, 0, low(b, n->in[0]));
+	set_lowered(b, n, 0, low(b, n->in[0]));
 	return true;
 }
 
@@ -423,7 +423,7 @@ bool lower_join(struct build *b, struct node *n)
 			continue;
 		in[k++] = cast(b, low(b, n->in[i]), (enum dtype)t.dtype);
 	}
-	lowered(b, n, 0, concat(b, (int)axis, in, k));
+	set_lowered(b, n, 0, concat(b, (int)axis, in, k));
 	return true;
 }
 
@@ -434,7 +434,7 @@ bool lower_split(struct build *b, struct node *n)
 
 	split(b, low(b, n->in[0]), (int)prop_axis(b->cx, n, "axis"), sizes, out, n->nout);
 	for (uint32_t i = 0; i < n->nout; i++)
-		lowered(b, n, i, out[i]);
+		set_lowered(b, n, i, out[i]);
 	return true;
 }
 
@@ -444,7 +444,7 @@ bool lower_makevector(struct build *b, struct node *n)
 	struct value **in = new_array(b->cx->arena, struct value *, n->nin + 1);
 
 	if (!n->nin) {
-		lowered(b, n, 0, cast(b, const_ints(b, NULL, 0), (enum dtype)t.dtype));
+		set_lowered(b, n, 0, cast(b, const_ints(b, NULL, 0), (enum dtype)t.dtype));
 		return true;
 	}
 	for (uint32_t i = 0; i < n->nin; i++) {
@@ -452,7 +452,7 @@ bool lower_makevector(struct build *b, struct node *n)
 		/* the words of a generator are a vector */
 		in[i] = x->type.rank ? unsqueeze(b, x, &(int64_t){0}, 1) : vector_of(b, x);
 	}
-	lowered(b, n, 0, concat(b, 0, in, n->nin));
+	set_lowered(b, n, 0, concat(b, 0, in, n->nin));
 	return true;
 }
 
@@ -492,7 +492,7 @@ bool lower_alloc(struct build *b, struct node *n)
 		v = expand(b, v, t.dims, t.rank);
 	else
 		v = with_dims(emit_(b, ONNX_Expand, v, shape_from_inputs(b, n, 1, t.dims)), t.dims);
-	lowered(b, n, 0, v);
+	set_lowered(b, n, 0, v);
 	return true;
 }
 
@@ -500,9 +500,9 @@ bool lower_allocempty(struct build *b, struct node *n)
 {
 	struct type t = n->out[0]->type;
 
-	lowered(b, n, 0,
-		filled_to(b, (enum dtype)t.dtype, shape_from_inputs(b, n, 0, t.dims), t.dims,
-			  t.rank, 0));
+	set_lowered(b, n, 0,
+		    filled_to(b, (enum dtype)t.dtype, shape_from_inputs(b, n, 0, t.dims), t.dims,
+			      t.rank, 0));
 	return true;
 }
 
@@ -777,7 +777,7 @@ bool lower_arange(struct build *b, struct node *n)
 	bool same = t == DT_FLOAT64 && ints && argument_fits_float64(b, n, 0) &&
 		    argument_fits_float64(b, n, 2);
 	if (ints && (is_discrete(t) || same || single)) {
-		lowered(b, n, 0, arange_int(b, n, t));
+		set_lowered(b, n, 0, arange_int(b, n, t));
 		return true;
 	}
 	for (int i = 0; i < 3; i++)
@@ -813,7 +813,7 @@ bool lower_arange(struct build *b, struct node *n)
 		r = emit_(b, ONNX_Add, r, first);
 	r = first_as_it_is(b, n, v, first, i, r);
 	r = with_dims(fitting_first(b, r, v[0], next, count, t), n->out[0]->type.dims);
-	lowered(b, n, 0, cast(b, r, t));
+	set_lowered(b, n, 0, cast(b, r, t));
 	return true;
 }
 
@@ -831,7 +831,7 @@ bool lower_eye(struct build *b, struct node *n)
 			filled_to(b, made, shape_from_inputs(b, n, 0, t.dims), t.dims, 2, 0);
 		if (offset)
 			attr_int(b, "k", offset);
-		lowered(b, n, 0, cast(b, emit_(b, ONNX_EyeLike, zero), (enum dtype)t.dtype));
+		set_lowered(b, n, 0, cast(b, emit_(b, ONNX_EyeLike, zero), (enum dtype)t.dtype));
 		return true;
 	}
 	/* each element's row and column; a Range would take a negative length for 0 */
@@ -840,6 +840,6 @@ bool lower_eye(struct build *b, struct node *n)
 	struct value *row = emit_(b, ONNX_CumSum, one, const_int(b, 0));
 	struct value *column = emit_(b, ONNX_CumSum, one, const_int(b, 1));
 	struct value *on = emit_(b, ONNX_Equal, emit_(b, ONNX_Add, row, k), column);
-	lowered(b, n, 0, cast(b, on, (enum dtype)t.dtype));
+	set_lowered(b, n, 0, cast(b, on, (enum dtype)t.dtype));
 	return true;
 }

@@ -67,7 +67,7 @@ bool lower_sort(struct build *b, struct node *n)
 	int64_t axis = prop_axis(b->cx, n, "axis");
 	struct value *at = argsort(b, x, axis, &sorted);
 
-	lowered(b, n, 0, sorted ? sorted : sort_take(b, x, at, axis));
+	set_lowered(b, n, 0, sorted ? sorted : sort_take(b, x, at, axis));
 	return true;
 }
 
@@ -75,7 +75,7 @@ bool lower_argsort(struct build *b, struct node *n)
 {
 	struct value *sorted;
 
-	lowered(b, n, 0, argsort(b, low(b, n->in[0]), prop_axis(b->cx, n, "axis"), &sorted));
+	set_lowered(b, n, 0, argsort(b, low(b, n->in[0]), prop_axis(b->cx, n, "axis"), &sorted));
 	return true;
 }
 
@@ -180,10 +180,10 @@ bool lower_unique(struct build *b, struct node *n)
 		attr_int(b, "axis", flat ? 0 : prop_axis(b->cx, n, "axis"));
 		values = emit_(b, ONNX_Gather, x, out[1]);
 	}
-	lowered(b, n, 0, with_dims(values, n->out[0]->type.dims));
+	set_lowered(b, n, 0, with_dims(values, n->out[0]->type.dims));
 	for (int i = 0; i < 3; i++)
 		if (prop_bool(b->cx, n, names[i])) {
-			lowered(b, n, k, with_dims(out[1 + i], n->out[k]->type.dims));
+			set_lowered(b, n, k, with_dims(out[1 + i], n->out[k]->type.dims));
 			k++;
 		}
 	return true;

@@ -295,7 +295,7 @@ bool lower_subtensor(struct build *b, struct node *n)
 	if (!found)
 		found = last_of_loop(b, x, ix);
 	if (found) {
-		lowered(b, n, 0, found);
+		set_lowered(b, n, 0, found);
 		return true;
 	}
 	bool constant = true;
@@ -326,7 +326,7 @@ bool lower_subtensor(struct build *b, struct node *n)
 			ix[kept++] = ix[i];
 	x = apply_slices(b, x, ix);
 	check_lengths(b, n, x, n->out[0]->type.dims);
-	lowered(b, n, 0, with_dims(x, n->out[0]->type.dims));
+	set_lowered(b, n, 0, with_dims(x, n->out[0]->type.dims));
 	return true;
 }
 
@@ -558,7 +558,7 @@ bool lower_advsubtensor(struct build *b, struct node *n)
 	bool adjacent;
 
 	if (x) {
-		lowered(b, n, 0, with_dims(x, n->out[0]->type.dims));
+		set_lowered(b, n, 0, with_dims(x, n->out[0]->type.dims));
 		return true;
 	}
 	if (!parse_index(b, n, 1, ix))
@@ -595,6 +595,6 @@ bool lower_advsubtensor(struct build *b, struct node *n)
 			x = transpose(b, x, perm);
 		}
 	}
-	lowered(b, n, 0, with_dims(x, n->out[0]->type.dims));
+	set_lowered(b, n, 0, with_dims(x, n->out[0]->type.dims));
 	return true;
 }

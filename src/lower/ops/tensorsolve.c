@@ -37,7 +37,7 @@ bool lower_inverse(struct build *b, struct node *n)
 	struct value *x = eliminate(b, "_Inverse", n->in, 1);
 
 	if (x)
-		lowered(b, n, 0, x);
+		set_lowered(b, n, 0, x);
 	return x != NULL;
 }
 
@@ -74,6 +74,6 @@ bool lower_tensorsolve(struct build *b, struct node *n)
 	in[1] = typed_value(b, reshape(b, low(b, n->in[1]), column, lead + 2));
 	struct value *r = eliminate(b, "_Solve_pivots", in, 2);
 	if (r)
-		lowered(b, n, 0, reshape(b, r, d, lead + 2));
+		set_lowered(b, n, 0, reshape(b, r, d, lead + 2));
 	return r != NULL;
 }
