@@ -50,7 +50,7 @@ static bool is_power_of_two(double x)
  * exact is joined. */
 static bool may_join(struct build *b, const struct value *v, double x, double y)
 {
-	if (b->cse->shared->expanding && !is_power_of_two(x) && !is_power_of_two(y))
+	if (b->scope->shared->expanding && !is_power_of_two(x) && !is_power_of_two(y))
 		return false;
 	return b->cx->opt.reassociate && v->type.dtype != DT_FLOAT16 && fabs(x) >= JOINED_MIN &&
 	       fabs(x) <= JOINED_MAX && fabs(y) >= JOINED_MIN && fabs(y) <= JOINED_MAX;
@@ -92,7 +92,7 @@ static struct value *join_numbers(struct build *b, const struct value *x,
 				  const struct value *number, double k)
 {
 	double j;
-	struct value *y = b->cse->shared->expanding ? NULL : without_number(x, &j);
+	struct value *y = b->scope->shared->expanding ? NULL : without_number(x, &j);
 
 	return y && (j < 0) == (k < 0) && may_join(b, x, j, k) && may_grow(b, k / j)
 		       ? emit_(b, ONNX_Add, number_like(b, number, j + k), y)
@@ -159,7 +159,7 @@ static struct value *absolute(struct build *b, struct value *v)
  * enough beside what it is `by` times less than? */
 static bool may_square(struct build *b, const struct value *v, double k, double by)
 {
-	return !b->cse->shared->expanding && fabs(k) >= 0x1p-7 && fabs(k) <= 0x1p7 &&
+	return !b->scope->shared->expanding && fabs(k) >= 0x1p-7 && fabs(k) <= 0x1p7 &&
 	       may_join(b, v, k, k) && may_grow(b, by);
 }
 
@@ -285,7 +285,7 @@ static struct value *exponential(struct build *b, struct value *x)
 	uint32_t i;
 	double k;
 
-	if (!b->cx->opt.reassociate || b->cse->shared->expanding || x->type.dtype == DT_FLOAT16)
+	if (!b->cx->opt.reassociate || b->scope->shared->expanding || x->type.dtype == DT_FLOAT16)
 		return NULL;
 	if (is_onnx(n, ONNX_Add) && n->in[0] == n->in[1])
 		e = find_made(b, ONNX_Exp, n->in[0], NULL);
@@ -455,7 +455,7 @@ static struct value *sum_without_term(struct build *b, const struct value *v, co
 	enum onnx_id op = operator_of(v->def);
 
 	if ((op != ONNX_Add && op != ONNX_Sub) || count < 2 || count > JOINED_MAX ||
-	    b->cse->shared->expanding)
+	    b->scope->shared->expanding)
 		return NULL;
 	for (uint32_t i = 0; i < v->type.rank; i++)
 		size *= (double)dim_expected(b->cx, v->type.dims[i], OPEN_LENGTH);

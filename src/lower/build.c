@@ -61,7 +61,7 @@ struct value *shape_slice(struct build *b, struct value *v, int begin, int end)
 {
 	int64_t ends[MAX_RANK];
 
-	if (!b->cse->shared->dims_as_made &&
+	if (!b->scope->shared->dims_as_made &&
 	    dims_are_const(b->cx, v->type.dims + begin, (uint32_t)(end - begin), ends))
 		return const_ints(b, ends, (uint32_t)(end - begin));
 	bool all = begin == 0 && end == v->type.rank;

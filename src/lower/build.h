@@ -51,8 +51,8 @@ struct build {
 	struct span span;   /* place given to new nodes */
 	struct attr *attrs; /* attributes collected for the next node */
 	uint32_t nattrs, cattrs;
-	struct cse *cse;                /* NULL: nodes are inserted as they are asked for */
-	const struct emit_rules *rules; /* NULL where cse is */
+	struct build_scope *scope;      /* NULL: nodes are inserted as they are asked for */
+	const struct emit_rules *rules; /* NULL where scope is */
 	bool zero_sign_counts;          /* of the next nodes: see struct node */
 	bool index_may_fail;            /* the same */
 	bool kernel_is_right;           /* the same */
@@ -62,8 +62,8 @@ struct build {
 
 /* One scope a block: nodes that can be used again (common subexpressions), and axes by their
  * lengths. */
-struct cse {
-	struct cse *outer;
+struct build_scope {
+	struct build_scope *outer;
 	struct shared *shared;
 	struct block *block;
 	vec(struct node *) nodes; /* as asked for; their results are the legaliser's */
@@ -142,7 +142,7 @@ bool visible(struct build *b, const struct value *v); /* may a node that is adde
  * constant, everywhere; NULL: it is a typed value, or of no block yet */
 static inline struct block *defining_block(const struct build *b, const struct value *v)
 {
-	const struct shared *s = b->cse->shared;
+	const struct shared *s = b->scope->shared;
 
 	return v->id < s->ndefined_in ? s->defined_in[v->id] : NULL;
 }

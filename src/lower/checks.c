@@ -44,7 +44,7 @@ static void record(struct build *b, struct value *on, struct value *cond, const 
 {
 	if (cond->data && cond->data->data && cond->type.dtype == DT_BOOL)
 		cond = hidden(b, cond);
-	b->cse->shared->asserts = true;
+	b->scope->shared->asserts = true;
 	*vec_push(b->cx->arena, &b->block->checks) =
 		(struct check){.cond = cond, .on = on, .message = message, .span = b->span};
 }
@@ -555,7 +555,7 @@ void finish_checks(struct build *b, struct graph *g)
 	struct block *k = g->block;
 	uint32_t kept = 0;
 
-	b->cse->shared->dims_as_made = true;
+	b->scope->shared->dims_as_made = true;
 	for (uint32_t i = 0; i < k->checks.len; i++) {
 		struct check *c = &k->checks.at[i];
 		if (!c->cond && ((c->param && !may_differ(b, c)) || sides_decided(b, c)))
@@ -569,7 +569,7 @@ void finish_checks(struct build *b, struct graph *g)
 		k->checks.at[kept++] = *c;
 	}
 	k->checks.len = kept;
-	g->checked = kept || b->cse->shared->asserts;
+	g->checked = kept || b->scope->shared->asserts;
 	if (!g->checked)
 		return;
 	drop_needless_checks(b->cx, k, true);

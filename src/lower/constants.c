@@ -66,7 +66,7 @@ struct value *const_reshaped(struct build *b, struct value *v, const int64_t *sh
 
 struct value *low_constant(struct build *b, struct value *v)
 {
-	bool own = v->name && v->data->name && !b->cse->shared->expanding;
+	bool own = v->name && v->data->name && !b->scope->shared->expanding;
 
 	if (!v->lowered && !defining_block(b, v)) {
 		v->lowered = own ? const_weight(b, v->data) : const_tensor(b, v->data);

@@ -11,7 +11,7 @@
 /* The nodes of a body, in the scope of `to`. */
 static bool lower_inside(struct build *b, struct block *from, struct block *to)
 {
-	struct shared *s = b->cse->shared;
+	struct shared *s = b->scope->shared;
 	const struct node *at = s->at;
 	uint32_t expanding = s->expanding;
 	struct span span = b->span;
@@ -57,7 +57,7 @@ static bool lower_body(struct build *b, struct block *from, struct block *to, bo
 static bool lower_branch(struct build *b, struct node *n, struct block *branch)
 {
 	if (!lower_inside(b, branch, NULL))
-		return !(b->cse->shared->failed = true);
+		return !(b->scope->shared->failed = true);
 	for (uint32_t i = 0; i < n->nout; i++)
 		set_lowered(b, n, i, low(b, branch->results.at[i]));
 	return true;
@@ -77,7 +77,7 @@ bool lower_if(struct build *b, struct node *n)
 		ok &= lower_body(b, n->blocks[i], branch[i], true);
 	}
 	if (!ok)
-		return !(b->cse->shared->failed = true);
+		return !(b->scope->shared->failed = true);
 	attr_block(b, "then_branch", branch[0]);
 	attr_block(b, "else_branch", branch[1]);
 	struct node *r = onnx_node(b, ONNX_If, &cond, 1, n->nout);
@@ -118,7 +118,7 @@ bool lower_loop(struct build *b, struct node *n)
 	for (uint32_t i = 0; i < n->nin; i++)
 		in[i] = n->in[i] ? low(b, n->in[i]) : NULL;
 	if (!lower_body(b, from, body, false))
-		return !(b->cse->shared->failed = true);
+		return !(b->scope->shared->failed = true);
 	for (uint32_t i = 0; i < n->nout; i++)
 		types[i] = n->out[i]->type;
 	struct node *r = loop_node(b, body, in, n->nin, types, n->nout);

@@ -20,7 +20,7 @@ struct dim_at { /* an axis of an ONNX value has this size; key 0: a free slot */
  * needs them as they were before. */
 static struct dim_view view(struct build *b, dim d)
 {
-	return b->cse->shared->dims_as_made ? dim_view_as_made(b->cx, d) : dim_view(b->cx, d);
+	return b->scope->shared->dims_as_made ? dim_view_as_made(b->cx, d) : dim_view(b->cx, d);
 }
 
 /* --- axes by their length, for atoms whose own source is not lowered yet --- */
@@ -30,7 +30,7 @@ static uint32_t dim_hash(dim d)
 	return (uint32_t)(d * 0x9e3779b1u) >> 7;
 }
 
-static struct dim_at *find_at(struct cse *c, dim key)
+static struct dim_at *find_at(struct build_scope *c, dim key)
 {
 	uint32_t i = dim_hash(key) & (c->dims_cap - 1);
 
@@ -39,7 +39,7 @@ static struct dim_at *find_at(struct cse *c, dim key)
 	return &c->dims[i];
 }
 
-static void grow_dims(struct build *b, struct cse *c)
+static void grow_dims(struct build *b, struct build_scope *c)
 {
 	struct dim_at *old = c->dims;
 	uint32_t n = c->dims_cap;
@@ -53,7 +53,7 @@ static void grow_dims(struct build *b, struct cse *c)
 
 void dims_record(struct build *b, struct value *v)
 {
-	struct cse *c = b->cse;
+	struct build_scope *c = b->scope;
 	int64_t k;
 
 	for (uint32_t i = 0; i < v->type.rank; i++) {
@@ -76,12 +76,12 @@ static struct dim_at *recorded(struct build *b, dim d)
 {
 	dim key = dim_find(b->cx, d);
 
-	for (struct cse *c = b->cse; c; c = c->outer) {
+	for (struct build_scope *c = b->scope; c; c = c->outer) {
 		struct dim_at *at = c->dims_cap ? find_at(c, key) : NULL;
 		if (at && at->key)
 			return at;
 	}
-	for (struct cse *c = b->cse; c; c = c->outer)
+	for (struct build_scope *c = b->scope; c; c = c->outer)
 		for (uint32_t i = 0; i < c->dims_cap; i++)
 			if (c->dims[i].key && dim_eq(b->cx, c->dims[i].key, d))
 				return &c->dims[i];
@@ -125,7 +125,7 @@ bool dim_available(struct build *b, dim d)
 /* Is every atom of d the length of an axis? */
 bool dim_is_size(struct build *b, dim d)
 {
-	return !(dim_sources(b->cx, d, b->cse->shared->dims_as_made) & ~FROM_SIZE);
+	return !(dim_sources(b->cx, d, b->scope->shared->dims_as_made) & ~FROM_SIZE);
 }
 
 /* --- arithmetic on int64[1] (vec) or int64[] --- */
@@ -162,10 +162,10 @@ static struct value *eval_atom(struct build *b, dim d, const struct dim_view *v,
 		return value_at(b, s, v->at, vec);
 	if (s)
 		return size_at(b, s, v->at, vec);
-	struct dim_at *at = b->cse->shared->dims_as_made ? NULL : recorded(b, d);
+	struct dim_at *at = b->scope->shared->dims_as_made ? NULL : recorded(b, d);
 	if (at)
 		return size_at(b, at->v, at->axis, vec);
-	b->cse->shared->failed |= b->cse->shared->param_lost;
+	b->scope->shared->failed |= b->scope->shared->param_lost;
 	unsupported(b, "the size '%s' cannot be computed where it is needed: no input gives it",
 		    dim_str(b->cx, d));
 	return number(b, 0, vec);
@@ -226,7 +226,7 @@ static struct value *eval_number_of_elements(struct build *b, dim d, const struc
 {
 	dim whole = dim_const(b->cx, 1);
 
-	if (b->cse->shared->dims_as_made || !v->nterms ||
+	if (b->scope->shared->dims_as_made || !v->nterms ||
 	    !(v->form == DIM_PRODUCT || (v->form == DIM_SUM && v->nterms == 1 && !v->constant)))
 		return NULL;
 	struct dim_view inner = view(b, v->term[0]);
@@ -269,14 +269,14 @@ static struct value *eval(struct build *b, dim d, bool vec, int *budget)
 			r = eval_floordiv(b, &v, r, x);
 			continue;
 		}
-		b->cse->shared->small_ints = dim_is_size(b, d);
+		b->scope->shared->small_ints = dim_is_size(b, d);
 		r = emit_(b,
 			  v.form == DIM_MAX   ? ONNX_Max
 			  : v.form == DIM_MIN ? ONNX_Min
 			  : v.form == DIM_MOD ? ONNX_Mod
 					      : ONNX_Mul,
 			  r, x);
-		b->cse->shared->small_ints = false;
+		b->scope->shared->small_ints = false;
 	}
 	return r;
 }
@@ -298,7 +298,7 @@ static struct value *eval_top(struct build *b, dim d, bool vec)
 	int budget = MAX_EXPRESSION;
 	int64_t k;
 	struct dim_at *at = NULL;
-	bool as_made = b->cse->shared->dims_as_made;
+	bool as_made = b->scope->shared->dims_as_made;
 
 	if (!as_made && !dim_is_const(b->cx, d, &k) && !dim_available(b, d))
 		at = recorded(b, d);

@@ -35,7 +35,7 @@ static bool infer_types(struct build *b, struct node *n, const struct node *like
 	case ONNX_ERROR:
 		break;
 	}
-	b->cse->shared->failed = true;
+	b->scope->shared->failed = true;
 	return false;
 }
 
@@ -90,7 +90,7 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 			   .as_written = as_written,
 			   .zero_sign_counts = b->zero_sign_counts,
 			   .index_may_fail = b->index_may_fail,
-			   .small_ints = b->cse->shared->small_ints,
+			   .small_ints = b->scope->shared->small_ints,
 			   .kernel_is_right = b->kernel_is_right};
 	bool pure = flag_is_on(b->cx, FLAG_CSE) && onnx_is_pure(op);
 	uint32_t hash = 0;
@@ -112,7 +112,7 @@ static void emit_op(struct build *b, const struct onnx_op *op, const struct node
 	}
 	struct node *n = bare_node(b, op, in, nin, nout);
 	bool taken = op->domain[0] || schema_takes(n);
-	if (b->cse->shared->failed || (taken && !infer_types(b, n, like))) {
+	if (b->scope->shared->failed || (taken && !infer_types(b, n, like))) {
 		give_dummies(b, n, out, nout);
 		return;
 	}

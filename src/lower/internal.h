@@ -7,7 +7,7 @@
 /* Do nodes go into a graph that was lowered, as they are asked for? See build_at() */
 static inline bool inserts(const struct build *b)
 {
-	return !b->cse;
+	return !b->scope;
 }
 /* node.c */
 struct attr *attr_add(struct build *b, const char *name,

@@ -133,9 +133,9 @@ static bool known_result(struct build *b, struct node *n)
 bool lower_inlined(struct build *b, struct block *body, struct value **r, uint32_t nout,
 		   struct span span, struct value **out)
 {
-	b->cse->shared->expanding++;
+	b->scope->shared->expanding++;
 	bool ok = lower_block(b, body);
-	b->cse->shared->expanding--;
+	b->scope->shared->expanding--;
 	b->span = span;
 	for (uint32_t i = 0; i < nout && ok; i++)
 		out[i] = low(b, r[i]);
@@ -150,7 +150,7 @@ bool call_fn(struct build *b, struct fn *f, const struct op *op, struct cv *prop
 	struct span span = b->span;
 
 	if (!expand_fn(b->cx, body, f, op, props, in, nin, r, nout, span)) {
-		b->cse->shared->failed = true;
+		b->scope->shared->failed = true;
 		return false;
 	}
 	return lower_inlined(b, body, r, nout, span, out);
@@ -165,7 +165,7 @@ bool lower_as(struct build *b, const struct op *op, struct cv *props, struct val
 	struct node *n = graph_node(b->cx, body, op, props, in, nin, span);
 
 	if (b->cx->errors > before) {
-		b->cse->shared->failed = true;
+		b->scope->shared->failed = true;
 		return false;
 	}
 	return lower_inlined(b, body, n->out, nout, span, out);
@@ -175,7 +175,7 @@ static bool lower_node(struct build *b, struct node *n);
 
 static struct fast *body_of(struct build *b, const struct op *op)
 {
-	struct shared *s = b->cse->shared;
+	struct shared *s = b->scope->shared;
 
 	if (op < op_table || op >= op_table + op_count)
 		bug("%s is no op of the table", op->name);
@@ -356,7 +356,7 @@ static struct expansion *expand_body(struct build *b, const struct node *n, stru
 	}
 	if (expand_fn(b->cx, x->body, f, n->op, n->props, x->in, n->nin, &x->out, 1, b->span))
 		return x;
-	b->cse->shared->failed = true;
+	b->scope->shared->failed = true;
 	return NULL;
 }
 
@@ -370,7 +370,7 @@ static bool lower_expansion(struct build *b, struct expansion *x, const struct n
 
 	for (uint32_t i = 0; i < n->nin; i++)
 		x->in[i]->lowered = low(b, n->in[i]);
-	b->cse->shared->expanding++;
+	b->scope->shared->expanding++;
 	for (const struct node *m = x->body->first; m; m = m->next) {
 		struct node copy = *m;
 		copy.in = memcpy(in, m->in, m->nin * sizeof(*in));
@@ -378,7 +378,7 @@ static bool lower_expansion(struct build *b, struct expansion *x, const struct n
 			m->out[i]->lowered = NULL;
 		ok &= lower_node(b, &copy);
 	}
-	b->cse->shared->expanding--;
+	b->scope->shared->expanding--;
 	b->span = span;
 	if (ok)
 		*out = low(b, x->out);
@@ -445,7 +445,7 @@ static bool lower_raw(struct build *b, struct node *n)
 lower_fn_t *lowering_of(struct build *b, const struct op *op)
 {
 	if (op >= op_table && op < op_table + op_count)
-		return b->cse->shared->of_op[op - op_table].lower;
+		return b->scope->shared->of_op[op - op_table].lower;
 	return op == &op_loop ? lower_loop : op == &op_if ? lower_if : NULL;
 }
 
@@ -494,9 +494,9 @@ bool lower_typed(struct build *b, struct node *n)
 		return true;
 	}
 	if (n->op->unsupported) {
-		if (n != b->cse->shared->at) /* the user's own were refused by call_op() */
+		if (n != b->scope->shared->at) /* the user's own were refused by call_op() */
 			unsupported(b, "%s", n->op->unsupported);
-		return !(b->cse->shared->failed = true);
+		return !(b->scope->shared->failed = true);
 	}
 	if (n->op == &op_onnx)
 		return lower_raw(b, n);
@@ -534,7 +534,7 @@ void check_lengths(struct build *b, const struct node *n, const struct value *ma
 /* Names, places and dims go over to the ONNX values; what was promised is checked. */
 static void finish(struct build *b, struct node *n)
 {
-	struct shared *s = b->cse->shared;
+	struct shared *s = b->scope->shared;
 
 	for (uint32_t i = 0; i < n->nout; i++) {
 		struct value *t = n->out[i], *v = t->lowered;
@@ -566,12 +566,12 @@ static bool lower_poisoned(struct build *b, struct node *n)
 	for (uint32_t i = 0; i < n->nout; i++)
 		if (n->out[i]->type.dtype)
 			n->out[i]->lowered = dummy(b, n->out[i]->type);
-	return !(b->cse->shared->failed = true);
+	return !(b->scope->shared->failed = true);
 }
 
 static bool lower_node(struct build *b, struct node *n)
 {
-	struct shared *s = b->cse->shared;
+	struct shared *s = b->scope->shared;
 
 	if (b->cx->errors && is_poisoned(n))
 		return lower_poisoned(b, n);
@@ -600,7 +600,7 @@ bool lower_block(struct build *b, struct block *from)
 	bool ok = true;
 
 	for (struct node *n = from->first; n; n = n->next) {
-		if (!b->cse->shared->expanding && b->cx->next_id > b->cse->shared->enough)
+		if (!b->scope->shared->expanding && b->cx->next_id > b->scope->shared->enough)
 			return false;
 		if (!n->dead)
 			ok &= lower_node(b, n);
@@ -620,7 +620,7 @@ static void lower_params(struct build *b, struct graph *from, struct graph *to)
 	for (uint32_t i = 0; i < from->block->params.len; i++) {
 		struct value *p = from->block->params.at[i];
 		if (!p->type.dtype) { /* its type is wrong, which was reported */
-			b->cse->shared->param_lost = true;
+			b->scope->shared->param_lost = true;
 			continue;
 		}
 		b->span = p->span;
@@ -639,7 +639,7 @@ static void lower_params(struct build *b, struct graph *from, struct graph *to)
 static bool is_output(const struct build *b, const struct value *v)
 {
 	struct probe p = {.hash = hash_id(v)};
-	while (hash_next(&b->cse->shared->outputs, &p))
+	while (hash_next(&b->scope->shared->outputs, &p))
 		if (p.number == v->id)
 			return true;
 	return false;
@@ -655,14 +655,14 @@ static struct value *output(struct build *b, struct graph *to, struct value *t, 
 	v->name = name;
 	if (v->def)
 		with_dims(v, t->type.dims);
-	hash_add(b->cx->arena, &b->cse->shared->outputs, hash_id(v), v->id);
+	hash_add(b->cx->arena, &b->scope->shared->outputs, hash_id(v), v->id);
 	add_result(b->cx, to->block, to->block->results.len, v);
 	return v;
 }
 
 static void lower_results(struct build *b, struct graph *from, struct graph *to)
 {
-	b->cse->shared->at = NULL;
+	b->scope->shared->at = NULL;
 	for (uint32_t i = 0; i < from->block->results.len; i++)
 		output(b, to, from->block->results.at[i], from->block->results.at[i]->name);
 }
@@ -718,11 +718,11 @@ struct graph *lower(struct ctx *cx, struct graph *g, const struct lowering *of_o
 	to->name = g->name;
 	to->block = block_new(&b);
 	scope_open(&b, to->block);
-	b.cse->shared = new (cx->arena, struct shared);
-	b.cse->shared->from = g;
-	b.cse->shared->names = to->names = new (cx->arena, struct given_names);
-	b.cse->shared->of_op = of_op;
-	b.cse->shared->enough = wrong ? cx->next_id + MAX_LOOK : UINT32_MAX;
+	b.scope->shared = new (cx->arena, struct shared);
+	b.scope->shared->from = g;
+	b.scope->shared->names = to->names = new (cx->arena, struct given_names);
+	b.scope->shared->of_op = of_op;
+	b.scope->shared->enough = wrong ? cx->next_id + MAX_LOOK : UINT32_MAX;
 	record_lengths(&b, g, to);
 	take_outputs(&b, g);
 	lower_params(&b, g, to);

@@ -11,8 +11,8 @@ struct build;
 struct batched;
 struct emit_rules;
 
-/* Emits ONNX nodes for a typed PyTensor node, and says with set_lowered() which values hold the node's
- * results; false: reported. */
+/* Emits ONNX nodes for a typed PyTensor node, and says with set_lowered() which values hold the
+ * node's results; false: reported. */
 typedef bool lower_fn_t(struct build *b, struct node *n);
 /* Says a Blockwise of an op as PyTensor's ops on the whole batch; false: there is no such way. */
 typedef bool batch_fn_t(struct batched *m);

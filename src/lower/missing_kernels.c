@@ -213,7 +213,7 @@ static const char *const target_labels[] = {
 
 static bool illegal(struct build *b, struct node *n, enum dtype t)
 {
-	const struct node *at = b->cse->shared->at;
+	const struct node *at = b->scope->shared->at;
 
 	if (b->target == PTGC_PORTABLE && at && at->op->draw) {
 		unsupported(b, "draws have NumPy's bits, for which the target portable lacks "

@@ -11,7 +11,7 @@
 
 static void report_failure(struct build *b, enum diag_code code, const char *fmt, va_list ap)
 {
-	struct shared *s = b->cse->shared;
+	struct shared *s = b->scope->shared;
 	char text[512];
 
 	if (s->failed)
@@ -53,7 +53,7 @@ void raises(struct build *b, const char *fmt, ...)
 
 bool take_name(struct build *b, struct sym *name)
 {
-	struct given_names *names = b->cse->shared->names;
+	struct given_names *names = b->scope->shared->names;
 
 	if (!name)
 		return false;
@@ -69,7 +69,7 @@ bool take_name(struct build *b, struct sym *name)
 
 void name_value(struct build *b, struct value *v, struct sym *name)
 {
-	if (!v->name && !b->cse->shared->expanding && take_name(b, name))
+	if (!v->name && !b->scope->shared->expanding && take_name(b, name))
 		v->name = name;
 }
 
@@ -81,7 +81,7 @@ struct value *labelled(struct build *b, struct value *v, const char *label)
 		return v;
 	while (!take_name(b, name)) /* the runtime wants each name once */
 		name = intern_str(b->cx, arena_printf(b->cx->arena, "%s (%u)", label,
-						      ++b->cse->shared->nlabels));
+						      ++b->scope->shared->nlabels));
 	v->def->label = name->s;
 	return v;
 }

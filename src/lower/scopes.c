@@ -17,18 +17,18 @@
 
 void scope_open(struct build *b, struct block *block)
 {
-	struct cse *c = new (b->cx->arena, struct cse);
+	struct build_scope *c = new (b->cx->arena, struct build_scope);
 
-	c->outer = b->cse;
-	c->shared = b->cse ? b->cse->shared : NULL;
+	c->outer = b->scope;
+	c->shared = b->scope ? b->scope->shared : NULL;
 	c->block = block;
-	b->cse = c;
+	b->scope = c;
 	b->block = block;
 }
 
 void scope_close(struct build *b, struct block *outer)
 {
-	b->cse = b->cse->outer;
+	b->scope = b->scope->outer;
 	b->block = outer;
 }
 
@@ -43,7 +43,7 @@ struct block *block_new(struct build *b)
 
 void set_defining_block(struct build *b, const struct value *v)
 {
-	struct shared *s = b->cse->shared;
+	struct shared *s = b->scope->shared;
 
 	if (v->id >= s->ndefined_in) {
 		uint32_t n = v->id + v->id / 2 + 64;
@@ -61,7 +61,7 @@ bool visible(struct build *b, const struct value *v)
 	if (v->data)
 		return true;
 	const struct block *k = defining_block(b, v);
-	for (struct cse *c = b->cse; k && c; c = c->outer)
+	for (struct build_scope *c = b->scope; k && c; c = c->outer)
 		if (c->block == k)
 			return true;
 	return false;
@@ -208,7 +208,7 @@ uint32_t node_hash(const struct node *n)
 
 struct node *cse_find(struct build *b, const struct node *key, uint32_t hash)
 {
-	for (struct cse *c = b->cse; c; c = c->outer) {
+	for (struct build_scope *c = b->scope; c; c = c->outer) {
 		struct probe p = {.hash = hash};
 		while (hash_next(&c->table, &p))
 			if (nodes_equal(c->nodes.at[p.number], key))
@@ -230,7 +230,7 @@ struct value *find_made(struct build *b, enum onnx_id op, struct value *x, struc
 
 void cse_add(struct build *b, struct node *n, uint32_t hash)
 {
-	struct cse *c = b->cse;
+	struct build_scope *c = b->scope;
 
 	*vec_push(b->cx->scratch, &c->nodes) = n;
 	hash_add(b->cx->scratch, &c->table, hash, c->nodes.len - 1);
@@ -261,7 +261,7 @@ struct value *const_weight(struct build *b, const struct tensor *t)
 
 struct value *shared_constant(struct build *b, const struct tensor *t, struct value *v)
 {
-	struct shared *s = b->cse->shared;
+	struct shared *s = b->scope->shared;
 	bool known = dtypes[t->dtype].size && t->data;
 	struct probe p = {.hash = known ? constant_hash(t) : 0};
 
@@ -336,7 +336,7 @@ void build_reopen(struct build *b, struct ctx *cx, struct graph *g, const struct
 	b->rules = rules;
 	b->instead = instead;
 	scope_open(b, g->block);
-	b->cse->shared = new (cx->arena, struct shared);
-	b->cse->shared->names = g->names;
+	b->scope->shared = new (cx->arena, struct shared);
+	b->scope->shared->names = g->names;
 	adopt_all(b, g->block);
 }

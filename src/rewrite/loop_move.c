@@ -63,16 +63,16 @@ void set_row(struct loop_pass *m, const struct value *v, struct row r)
 
 struct insertion_point enter(struct loop_pass *m, const struct loop_scope *f)
 {
-	struct insertion_point was = {m->b.cse, m->b.block};
+	struct insertion_point was = {m->b.scope, m->b.block};
 
-	m->b.cse = f->scope;
+	m->b.scope = f->scope;
 	m->b.block = f->block;
 	return was;
 }
 
 void leave(struct loop_pass *m, struct insertion_point was)
 {
-	m->b.cse = was.scope;
+	m->b.scope = was.scope;
 	m->b.block = was.block;
 }
 
@@ -434,7 +434,7 @@ static void rebuild_branch(struct loop_pass *m, struct loop_scope *outer, struct
 	struct loop_scope f = {.outer = outer, .block = k};
 
 	scope_open(&m->b, k);
-	f.scope = m->b.cse;
+	f.scope = m->b.scope;
 	rebuild_nodes(m, &f);
 	for (uint32_t i = 0; i < k->results.len; i++)
 		put_result(k, i, result_of_body(m, k->results.at[i]));
@@ -559,7 +559,7 @@ static void rebuild_loop(struct loop_pass *m, struct loop_scope *outer, struct n
 	if (f->scan)
 		replace_all_uses(f->go, const_int_of(&m->b, DT_BOOL, 1));
 	scope_open(&m->b, f->block);
-	f->scope = m->b.cse;
+	f->scope = m->b.scope;
 	if (f->scan || (f->counted && flag_is_on(m->cx, FLAG_BATCH))) {
 		set_row(m, f->iteration,
 			(struct row){.body = f, .counts = true, .pending = f->scan});
@@ -581,7 +581,7 @@ void loop_move(struct ctx *cx, struct graph *g)
 	struct loop_scope top = {.block = g->block};
 
 	build_reopen(&m.b, cx, g, &emit_rules, NULL);
-	top.scope = m.b.cse;
+	top.scope = m.b.scope;
 	mark_results(&m, g->block);
 	for (uint32_t i = 0; i < g->kept.len; i++)
 		value_info(&m, resolve(g->kept.at[i]))->kept = true;

@@ -18,7 +18,7 @@ struct row {
 struct loop_scope {
 	struct loop_scope *outer;
 	struct block *block;
-	struct cse *scope;
+	struct build_scope *scope;
 	struct node *loop; /* NULL: nothing leaves this block */
 	bool counted;      /* the loop runs `trips` steps */
 	bool certain;      /* it runs one at least */
@@ -51,7 +51,7 @@ struct loop_pass {
 	uint32_t ninfo;
 };
 struct insertion_point {
-	struct cse *scope;
+	struct build_scope *scope;
 	struct block *block;
 };
 

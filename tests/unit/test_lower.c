@@ -38,9 +38,9 @@ static struct build *fresh(int opset, enum ptgc_target target)
 	*b = (struct build){.cx = cx, .opset = opset, .target = target, .rules = &emit_rules};
 	b->span = g->block->results.at[0]->span;
 	scope_open(b, block_new(b));
-	b->cse->shared = new (cx->arena, struct shared);
-	b->cse->shared->of_op = lowerings;
-	b->cse->shared->names = new (cx->arena, struct given_names);
+	b->scope->shared = new (cx->arena, struct shared);
+	b->scope->shared->of_op = lowerings;
+	b->scope->shared->names = new (cx->arena, struct given_names);
 	return b;
 }
 

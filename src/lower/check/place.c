@@ -544,7 +544,7 @@ bool place_checks(struct ctx *cx, struct graph *g, instead_fn_t *instead)
 	if (!g->checked || !has_checks(g->block))
 		return false;
 	build_reopen(&b, cx, g, &emit_rules, instead);
-	b.cse->shared->dims_as_made = true;
+	b.scope->shared->dims_as_made = true;
 	p.order = new_array(cx->scratch, uint32_t, p.nvalues);
 	p.instead = new_array(cx->scratch, struct value *, p.nvalues);
 	p.last_reader = new_array(cx->scratch, uint32_t, p.nvalues);

@@ -23,7 +23,7 @@ bool lower_assert(struct build *b, struct node *n)
 {
 	struct value *cond = all_conditions(b, n);
 
-	if (b->cse->shared->failed)
+	if (b->scope->shared->failed)
 		return false;
 	set_lowered(b, n, 0, low(b, n->in[0]));
 	if (!cond)
@@ -38,7 +38,7 @@ bool lower_assert(struct build *b, struct node *n)
 	else /* the library says what NumPy says of bad arguments */
 		check_always(b, cond,
 			     arena_printf(b->cx->arena, "%s%s",
-					  b->cse->shared->expanding ? "" : "assertion failed: ",
+					  b->scope->shared->expanding ? "" : "assertion failed: ",
 					  prop_str(b->cx, n, "msg")));
 	return true;
 }

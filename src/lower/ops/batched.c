@@ -496,7 +496,7 @@ bool lower_by_batched_op(struct build *b, struct node *n, const struct opref *co
 		return false;
 	*ok = m.made && errors == b->cx->errors;
 	if (!*ok)
-		b->cse->shared->failed = true;
+		b->scope->shared->failed = true;
 	*ok = *ok && lower_inlined(b, m.body, m.made->out, n->nout, b->span, out);
 	for (uint32_t i = 0; *ok && i < n->nout; i++)
 		set_lowered(b, n, i, with_dims(out[i], n->out[i]->type.dims));

@@ -262,9 +262,9 @@ static int compare_lengths(struct build *b, const struct value *x, const struct 
 
 static struct value *min_or_max(struct build *b, enum onnx_id op, struct value *x, struct value *y)
 {
-	b->cse->shared->small_ints = true;
+	b->scope->shared->small_ints = true;
 	struct value *r = emit_(b, op, x, y);
-	b->cse->shared->small_ints = false;
+	b->scope->shared->small_ints = false;
 	return r;
 }
 
@@ -295,13 +295,13 @@ static struct value *check_comparable(struct build *b, struct value *r, struct v
 	struct value *nx = item_shape(b, x, rank), *nk = item_shape(b, k, rank);
 	struct value *zero = const_int(b, 0);
 
-	b->cse->shared->small_ints = true;
+	b->scope->shared->small_ints = true;
 	struct value *more =
 		reduce(b, ONNX_ReduceMax, emit_(b, ONNX_Sub, nx, nk), &(int){0}, 1, false);
 	struct value *less =
 		reduce(b, ONNX_ReduceMax, emit_(b, ONNX_Sub, nk, nx), &(int){0}, 1, false);
 	struct value *crossed = emit_(b, ONNX_Greater, emit_(b, ONNX_Min, more, less), zero);
-	b->cse->shared->small_ints = false;
+	b->scope->shared->small_ints = false;
 	struct value *ok = emit_(b, ONNX_Not, crossed);
 	return check(b, r, full ? emit_(b, ONNX_Or, full, ok) : ok,
 		     "what is convolved must be at least as long on all axes, or on none");

@@ -149,10 +149,10 @@ bool lower_mod(struct build *b, struct node *n)
 	    !dim_is_size(b, k->at[0]) || !dim_ge(b->cx, k->at[0], 0))
 		return lower_by_lib(b, n, "Mod");
 	by = low(b, n->in[1]);
-	b->cse->shared->small_ints = true;
+	b->scope->shared->small_ints = true;
 	if (!dim_ge(b->cx, k->at[0], 1))
 		by = emit_(b, ONNX_Max, by, const_int(b, 1));
-	b->cse->shared->small_ints = false;
+	b->scope->shared->small_ints = false;
 	set_lowered(b, n, 0, emit_(b, ONNX_Mod, low(b, n->in[0]), by));
 	return true;
 }

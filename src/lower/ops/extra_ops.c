@@ -324,10 +324,10 @@ bool lower_filldiagonaloffset(struct build *b, struct node *n)
 	left = emit_(b, ONNX_Where, up, left, emit_(b, ONNX_Add, height, k));
 	start = wrap_to(b, start, t);
 	left = wrap_to(b, left, t);
-	b->cse->shared->small_ints = t != DT_UINT32;
+	b->scope->shared->small_ints = t != DT_UINT32;
 	struct value *side = emit_(b, ONNX_Min, width, height),
 		     *steps = emit_(b, ONNX_Min, side, left);
-	b->cse->shared->small_ints = false;
+	b->scope->shared->small_ints = false;
 	struct value *step = emit_(b, ONNX_Add, width, const_int(b, 1));
 	struct value *end = emit_(b, ONNX_Mul, step, steps);
 	struct value *stop = wrap_to(b, emit_(b, ONNX_Add, start, end), t);
@@ -424,14 +424,14 @@ static struct value *computed_rows(struct build *b, struct value *repeats, dim l
 		repeats = labelled(b, with_dims(repeats, dims), "as many repeats as elements");
 	}
 	repeats = expand(b, repeats, dims, 1);
-	b->cse->shared->small_ints = true;
+	b->scope->shared->small_ints = true;
 	struct value *with_zero =
 		concat(b, 0, (struct value *[]){repeats, const_ints(b, (int64_t[]){0}, 1)}, 2);
 	struct value *least = reduce(b, ONNX_ReduceMin, with_zero, &(int){0}, 1, false);
 	struct value *r = scatter_adds(b)
 				  ? emit_(b, ONNX_Max, repeats, const_int(b, 0))
 				  : reduce(b, ONNX_ReduceMax, with_zero, &(int){0}, 1, false);
-	b->cse->shared->small_ints = false;
+	b->scope->shared->small_ints = false;
 	r = check(b, r, emit_(b, ONNX_Equal, least, const_int(b, 0)),
 		  "numbers of repeats must not be negative");
 	return scatter_adds(b) ? rows_by_ends(b, r, dims) : rows_by_mask(b, repeats, r);
@@ -510,10 +510,10 @@ static struct value *bisect_once(struct build *b, const struct bisection *s, str
 {
 	struct value *next = emit_(b, ONNX_Add, place, step), *at = next;
 
-	b->cse->shared->small_ints = true;
+	b->scope->shared->small_ints = true;
 	at = beyond ? emit_(b, ONNX_Min, next, s->n) : next;
 	at = emit_(b, ONNX_Sub, at, const_int(b, 1));
-	b->cse->shared->small_ints = false;
+	b->scope->shared->small_ints = false;
 	if (s->begin)
 		at = emit_(b, ONNX_Add, at, s->begin);
 	struct value *is_before = emit_(b, s->left ? ONNX_Less : ONNX_LessOrEqual,
@@ -575,9 +575,9 @@ static struct value *bisect(struct build *b, struct value *x, struct value *v, b
 				  2)
 				->out[0];
 	}
-	b->cse->shared->small_ints = true;
+	b->scope->shared->small_ints = true;
 	place = emit_(b, ONNX_Min, place, s.n);
-	b->cse->shared->small_ints = false;
+	b->scope->shared->small_ints = false;
 	return place;
 }
 

@@ -1,7 +1,7 @@
 /*
  * lowerings.h: the functions that LOWER(...) and BATCHED(...) name in ops.def; each family of ops
- * has a file here. A lowering emits ONNX nodes for a typed PyTensor node, and says with set_lowered()
- * which values hold the node's results; false: reported.
+ * has a file here. A lowering emits ONNX nodes for a typed PyTensor node, and says with
+ * set_lowered() which values hold the node's results; false: reported.
  */
 #ifndef PTGC_LOWER_OPS_LOWERINGS_H
 #define PTGC_LOWER_OPS_LOWERINGS_H

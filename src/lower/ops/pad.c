@@ -86,10 +86,10 @@ static bool read_widths(struct build *b, struct node *n, struct pad *p)
 	if (!p->rank)
 		return true;
 	v = cast(b, v, DT_INT64);
-	b->cse->shared->small_ints = true;
+	b->scope->shared->small_ints = true;
 	int axes[2] = {0, 1};
 	struct value *least = reduce(b, ONNX_ReduceMin, v, axes, v->type.rank, false);
-	b->cse->shared->small_ints = false;
+	b->scope->shared->small_ints = false;
 	v = check(b, v, emit_(b, ONNX_GreaterOrEqual, least, const_int(b, 0)),
 		  "widths of a border must not be negative");
 	read_pairs(b, v, DT_INT64, p->rank, flat);
@@ -286,13 +286,13 @@ static struct value *source_indices(struct build *b, const struct pad *p)
 		period = emit_(b, ONNX_Mul, n, const_int(b, 2));
 	/* if the axis is empty and both widths are known, one is above 0, and the division by the
 	 * length 0 makes the run fail, as in PyTensor */
-	b->cse->shared->small_ints = true;
+	b->scope->shared->small_ints = true;
 	if (p->mode[0] == 'r')
 		period = emit_(b, ONNX_Sub, period, const_int(b, 2));
 	if (p->mode[0] == 'r' || (!dim_ge(b->cx, size, 1) && !(known_int(b->cx, w[0], 0, &k) &&
 							       known_int(b->cx, w[1], 0, &k))))
 		period = emit_(b, ONNX_Max, period, const_int(b, 1));
-	b->cse->shared->small_ints = false;
+	b->scope->shared->small_ints = false;
 	at = emit_(b, ONNX_Mod, at, period);
 	if (p->mode[0] == 'w')
 		return at;
@@ -517,7 +517,7 @@ static struct value *pad_empty(struct build *b, const struct pad *p, const dim *
 	n = width_vector(b, p, 0);
 	n = emit_(b, ONNX_Add, n, width_vector(b, p, 1));
 	n = emit_(b, ONNX_Add, lengths, n);
-	b->cse->shared->small_ints = true;
+	b->scope->shared->small_ints = true;
 	if (!strcmp(p->mode, "linear_ramp"))
 		r = pad_empty_ramp(b, *p, lengths);
 	else
@@ -526,7 +526,7 @@ static struct value *pad_empty(struct build *b, const struct pad *p, const dim *
 		r = check_copies(b, p, r, lengths, n);
 	else if (check)
 		r = check_empty_borders(b, p, r, lengths);
-	b->cse->shared->small_ints = false;
+	b->scope->shared->small_ints = false;
 	return with_dims(r, dims);
 }
 

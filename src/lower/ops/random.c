@@ -119,7 +119,7 @@ bool lower_random(struct build *b, struct node *n)
 		v = parameter(b, want ? cast(b, v, want) : v, core, shape, t->dims, rank);
 		in[i] = held(b, v, n->span);
 	}
-	if (b->cse->shared->failed || !call_fn(b, f, n->op, draw_props(b, n), in, n->nin, out, 2))
+	if (b->scope->shared->failed || !call_fn(b, f, n->op, draw_props(b, n), in, n->nin, out, 2))
 		return false;
 	for (int i = 0; i < 2; i++)
 		out[i] = check_lengths_of(b, out[i], shape, t->dims, rank);

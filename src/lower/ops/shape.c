@@ -563,9 +563,9 @@ static struct value *as_column_of_items(struct build *b, struct value *v)
 /* 0, 1, ... for the items of each ARange of a batch, which must be `count` for all, where `ok` */
 static struct value *item_numbers(struct build *b, struct value *count, struct value *ok)
 {
-	b->cse->shared->small_ints = true;
+	b->scope->shared->small_ints = true;
 	count = emit_(b, ONNX_Max, count, const_int(b, 0));
-	b->cse->shared->small_ints = false;
+	b->scope->shared->small_ints = false;
 	count = check(b, same_for_all(b, count), ok, "an ARange must have a number of items");
 	return count_to(b, count);
 }
