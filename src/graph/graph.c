@@ -60,6 +60,18 @@ bool is_single(struct ctx *cx, const struct type *t)
 	return dims_are_ones(cx, t->dims, t->rank);
 }
 
+bool count_along(struct ctx *cx, const struct type *t, const int *axes, int n, int64_t *count)
+{
+	int64_t k;
+
+	*count = 1;
+	for (int i = 0; i < n; i++)
+		if (!dim_is_const(cx, t->dims[axes[i]], &k) ||
+		    __builtin_mul_overflow(*count, k, count))
+			return false;
+	return true;
+}
+
 bool broadcasts_to(struct ctx *cx, const struct type *from, const struct type *to)
 {
 	if (from->rank > to->rank)

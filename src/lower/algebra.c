@@ -29,7 +29,7 @@ struct value *number_like(struct build *b, const struct value *v, double k)
 }
 
 /* x of Neg(x); NULL: v is no such thing */
-static struct value *negated(const struct value *v)
+static struct value *behind_neg(const struct value *v)
 {
 	return is_onnx(v->def, ONNX_Neg) ? v->def->in[0] : NULL;
 }
@@ -118,7 +118,7 @@ static struct value *add(struct build *b, struct value **in)
 		struct value *r = NULL;
 		if (is_number_beside(in[i], in[1 - i], &k))
 			r = add_number(b, in, i, k);
-		else if ((x = negated(in[i])))
+		else if ((x = behind_neg(in[i])))
 			r = emit_(b, ONNX_Sub, in[1 - i], x);
 		if (r)
 			return r;
@@ -128,7 +128,7 @@ static struct value *add(struct build *b, struct value **in)
 
 static struct value *subtract(struct build *b, struct value **in)
 {
-	struct value *y = negated(in[1]), *x = negated(in[0]);
+	struct value *y = behind_neg(in[1]), *x = behind_neg(in[0]);
 	double k;
 
 	if (y)
@@ -146,7 +146,7 @@ static struct value *subtract(struct build *b, struct value **in)
 static struct value *absolute(struct build *b, struct value *v)
 {
 	const struct node *d = v->def;
-	struct value *other = negated(v);
+	struct value *other = behind_neg(v);
 
 	if (sign_of(v) == SIGN_NON_NEGATIVE)
 		return v;
@@ -193,7 +193,7 @@ static struct value *join_square(struct build *b, const struct value *v, struct 
 /* k * x, the number k being input `at` */
 static struct value *multiply_number(struct build *b, struct value **in, uint32_t at, double k)
 {
-	struct value *x = in[1 - at], *y = negated(x);
+	struct value *x = in[1 - at], *y = behind_neg(x);
 	uint32_t i;
 	double j;
 
@@ -210,7 +210,7 @@ static struct value *multiply_number(struct build *b, struct value **in, uint32_
 
 static struct value *simplify_product(struct build *b, struct value **in)
 {
-	struct value *x = negated(in[0]), *y = negated(in[1]);
+	struct value *x = behind_neg(in[0]), *y = behind_neg(in[1]);
 	double k;
 
 	for (uint32_t i = 0; i < 2; i++)
@@ -247,7 +247,7 @@ static struct value *mean(struct build *b, const struct value *sum, const struct
 
 static struct value *simplify_quotient(struct build *b, struct value **in)
 {
-	struct value *x = negated(in[0]), *y = negated(in[1]);
+	struct value *x = behind_neg(in[0]), *y = behind_neg(in[1]);
 	double k;
 
 	if (is_number_beside(in[1], in[0], &k) && k != 0) {
@@ -263,7 +263,7 @@ static struct value *simplify_quotient(struct build *b, struct value **in)
 static struct value *negative(struct build *b, struct value *x)
 {
 	struct node *n = x->def;
-	struct value *y = negated(x);
+	struct value *y = behind_neg(x);
 	uint32_t i;
 	double k;
 
@@ -281,7 +281,7 @@ static struct value *negative(struct build *b, struct value *x)
 static struct value *exponential(struct build *b, struct value *x)
 {
 	const struct node *n = x->def;
-	struct value *e = NULL, *y = negated(x);
+	struct value *e = NULL, *y = behind_neg(x);
 	uint32_t i;
 	double k;
 
@@ -356,15 +356,9 @@ static struct value *choose(struct build *b, struct value **in)
 /* How many elements of x are added to one along these axes; -1: not known */
 static double elements(struct build *b, const struct value *x, const int *axes, int n)
 {
-	double count = 1;
-	int64_t k;
+	int64_t count;
 
-	for (int i = 0; i < n; i++) {
-		if (!dim_is_const(b->cx, x->type.dims[axes[i]], &k))
-			return -1;
-		count *= (double)k;
-	}
-	return count;
+	return count_along(b->cx, &x->type, axes, n, &count) ? (double)count : -1;
 }
 
 /* Has no element of x another sign than k? NaN apart */
@@ -375,8 +369,8 @@ static bool has_sign(const struct value *x, double k)
 
 	if (k > 0)
 		return sign_of(x) == SIGN_NON_NEGATIVE;
-	if (negated(x))
-		return sign_of(negated(x)) == SIGN_NON_NEGATIVE;
+	if (behind_neg(x))
+		return sign_of(behind_neg(x)) == SIGN_NON_NEGATIVE;
 	return is_by_number(x, ONNX_Mul, &i, &j) && j < 0 &&
 	       sign_of(x->def->in[1 - i]) == SIGN_NON_NEGATIVE;
 }
@@ -484,8 +478,8 @@ static struct value *sum_apart(struct build *b, struct value *v, const int *axes
 
 	if (!flag_is_on(b->cx, FLAG_FOLD) || !d || !is_float(t))
 		return NULL;
-	if (negated(v))
-		return negate(b, reduce(b, ONNX_ReduceSum, negated(v), axes, n, keepdims));
+	if (behind_neg(v))
+		return negate(b, reduce(b, ONNX_ReduceSum, behind_neg(v), axes, n, keepdims));
 	if (!b->cx->opt.reassociate || t == DT_FLOAT16)
 		return NULL;
 	if (is_onnx(d, ONNX_Mul) && d->in[0] == d->in[1] &&

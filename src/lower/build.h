@@ -161,7 +161,7 @@ void build_reopen(struct build *b, struct ctx *cx, struct graph *g, const struct
 		  instead_fn_t *instead);
 /* The ONNX value of the open graph that stands for v, which is no constant; NULL: none is left */
 struct value *lowered_value(const struct build *b, struct value *v);
-struct value *const_weight(struct build *b, const struct tensor *t); /* shared with no other */
+struct value *const_unshared(struct build *b, const struct tensor *t); /* shared with no other */
 
 /* node.c: nodes as they are asked for; attributes of the next node */
 void attr_int(struct build *b, const char *name, int64_t v);

@@ -69,7 +69,7 @@ struct value *low_constant(struct build *b, struct value *v)
 	bool own = v->name && v->data->name && !b->scope->shared->expanding;
 
 	if (!v->lowered && !defining_block(b, v)) {
-		v->lowered = own ? const_weight(b, v->data) : const_tensor(b, v->data);
+		v->lowered = own ? const_unshared(b, v->data) : const_tensor(b, v->data);
 		name_value(b, v->lowered, v->name);
 	}
 	return v->lowered ? v->lowered : v;

@@ -615,7 +615,7 @@ static void lower_params(struct build *b, struct graph *from, struct graph *to)
 	for (uint32_t i = 0; i < from->states.len; i++) {
 		const struct state *s = &from->states.at[i];
 		if (!s->next && s->init && s->init->data) /* never updated: a constant */
-			s->param->lowered = const_weight(b, s->init->data);
+			s->param->lowered = const_unshared(b, s->init->data);
 	}
 	for (uint32_t i = 0; i < from->block->params.len; i++) {
 		struct value *p = from->block->params.at[i];

@@ -249,7 +249,7 @@ static uint32_t constant_hash(const struct tensor *t)
 	return (uint32_t)(h ^ h >> 32);
 }
 
-struct value *const_weight(struct build *b, const struct tensor *t)
+struct value *const_unshared(struct build *b, const struct tensor *t)
 {
 	struct value *v = graph_constant(b->cx, t, b->span);
 
@@ -269,7 +269,7 @@ struct value *shared_constant(struct build *b, const struct tensor *t, struct va
 		if (tensor_equal(s->constants.at[p.number]->data, t))
 			return s->constants.at[p.number];
 	if (!v)
-		v = const_weight(b, t);
+		v = const_unshared(b, t);
 	if (known) {
 		*vec_push(b->cx->scratch, &s->constants) = v;
 		hash_add(b->cx->scratch, &s->constant_table, p.hash, s->constants.len - 1);

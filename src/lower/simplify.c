@@ -203,12 +203,12 @@ static const struct value *steps_of_one(struct build *b, const struct value *v, 
 struct value *triangle(struct build *b, struct value **in)
 {
 	struct value *row = in[0], *column = in[1];
-	dim dims[2], one = dim_const(b->cx, 1);
+	dim dims[2];
 	int64_t from, at;
 
 	if (row->type.rank != 2 || !column->type.rank || column->type.rank > 2 ||
-	    !dim_eq(b->cx, row->type.dims[1], one) ||
-	    (column->type.rank == 2 && !dim_eq(b->cx, column->type.dims[0], one)) ||
+	    !dim_is(b->cx, row->type.dims[1], 1) ||
+	    (column->type.rank == 2 && !dim_is(b->cx, column->type.dims[0], 1)) ||
 	    !steps_of_one(b, row, &from) || from || !steps_of_one(b, column, &at) ||
 	    at == INT64_MIN || !has_op(b, ONNX_Trilu))
 		return NULL;

@@ -77,7 +77,7 @@ static bool is_choice(struct branches *x, const struct node *n)
 }
 
 /* Elementwise, on operands that broadcast whatever the lengths: it cannot fail. */
-static bool cannot_fail(struct branches *x, const struct node *n)
+static bool fits_any_lengths(struct branches *x, const struct node *n)
 {
 	const struct type *t = &n->out[0]->type;
 
@@ -126,7 +126,7 @@ static uint32_t fill(struct branches *x, int side)
 			continue;
 		}
 		if (!c->n->nout || !x->inside[id] || x->inside[id] != x->reads[id] ||
-		    !cannot_fail(x, c->n))
+		    !fits_any_lengths(x, c->n))
 			continue;
 		c->side = (int8_t)side;
 		count++;

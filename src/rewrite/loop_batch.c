@@ -103,7 +103,7 @@ static bool keeps_size(struct batch *at, const struct node *n)
 	return false;
 }
 
-static struct value *typed(struct batch *at, struct value *v, const struct type *t)
+static struct value *with_rows(struct batch *at, struct value *v, const struct type *t)
 {
 	dim *dims = new_array(at->b->cx->arena, dim, t->rank + 1u);
 
@@ -332,5 +332,5 @@ struct value *batch_node(struct batch *at, const struct node *n)
 {
 	if (!may_change(n) || (!at->any_size && !keeps_size(at, n)))
 		return NULL;
-	return typed(at, batched(at, n), &n->out[0]->type);
+	return with_rows(at, batched(at, n), &n->out[0]->type);
 }

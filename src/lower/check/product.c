@@ -77,7 +77,7 @@ static bool step_broadcast(struct build *b, const struct node *n, struct trace *
 	for (uint32_t i = 0; i < n->nin; i++) {
 		struct value *v = n->in[i];
 		uint32_t lost = rank - v->type.rank;
-		if (at < lost || dim_eq(b->cx, v->type.dims[at - lost], dim_const(b->cx, 1)))
+		if (at < lost || dim_is(b->cx, v->type.dims[at - lost], 1))
 			continue;
 		if (!t->v) {
 			t->v = v;

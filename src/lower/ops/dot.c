@@ -34,7 +34,7 @@ static bool repeats_left(struct build *b, const struct type *x, const struct typ
 	for (uint32_t i = 3; i <= y->rank; i++) {
 		dim d = y->dims[y->rank - i];
 		bool same = i <= x->rank && dim_eq(b->cx, x->dims[x->rank - i], d);
-		if (same || dim_eq(b->cx, d, dim_const(b->cx, 1)))
+		if (same || dim_is(b->cx, d, 1))
 			continue;
 		if (!dim_ge(b->cx, d, 1) || !dim_ge(b->cx, x->dims[x->rank - 1], 1))
 			return true;
@@ -45,14 +45,13 @@ static bool repeats_left(struct build *b, const struct type *x, const struct typ
 /* The same for broadcasting y, if it has leading dims of its own. */
 static bool repeats_right(struct build *b, const struct type *x, const struct type *y)
 {
-	dim one = dim_const(b->cx, 1);
 	bool leading = false, empty = false;
 
 	for (uint32_t i = 3; i <= y->rank; i++)
-		leading |= !dim_eq(b->cx, y->dims[y->rank - i], one);
+		leading |= !dim_is(b->cx, y->dims[y->rank - i], 1);
 	for (uint32_t i = 3; i <= x->rank; i++)
 		empty |= !dim_ge(b->cx, x->dims[x->rank - i], 1) &&
-			 (i > y->rank || dim_eq(b->cx, y->dims[y->rank - i], one));
+			 (i > y->rank || dim_is(b->cx, y->dims[y->rank - i], 1));
 	return leading && empty;
 }
 
@@ -64,7 +63,7 @@ static struct value *broadcast_leading(struct build *b, struct value *x, const s
 
 	for (uint32_t i = 1; i <= rank; i++) {
 		dim d = i <= x->type.rank ? x->type.dims[x->type.rank - i] : DIM_NONE;
-		bool one = i <= y->rank && (!d || dim_eq(b->cx, d, dim_const(b->cx, 1)));
+		bool one = i <= y->rank && (!d || dim_is(b->cx, d, 1));
 		dims[rank - i] = i > 2 && one ? y->dims[y->rank - i] : d;
 	}
 	return expand(b, x, dims, rank);
@@ -76,7 +75,7 @@ static struct value *vector_behind(struct build *b, const struct value *v, int a
 	const struct node *n = v->def;
 
 	if ((!is_onnx(n, ONNX_Unsqueeze) && !is_onnx(n, ONNX_Reshape)) || v->type.rank != 2 ||
-	    n->in[0]->type.rank != 1 || !dim_eq(b->cx, v->type.dims[axis], dim_const(b->cx, 1)))
+	    n->in[0]->type.rank != 1 || !dim_is(b->cx, v->type.dims[axis], 1))
 		return NULL;
 	return n->in[1]->data ? n->in[0] : NULL;
 }

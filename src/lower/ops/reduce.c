@@ -46,19 +46,6 @@ static struct value *merged_last(struct build *b, const struct reduction *r)
 	return reshape(b, x, dims, kept + 1);
 }
 
-/* How many elements go into one result; false: not known. */
-static bool reduced_count(struct build *b, const struct reduction *r, int64_t *count)
-{
-	*count = 1;
-	for (int i = 0; i < r->naxes; i++) {
-		int64_t k;
-		if (!dim_is_const(b->cx, r->x->type.dims[r->axes[i]], &k) ||
-		    __builtin_mul_overflow(*count, k, count))
-			return false;
-	}
-	return true;
-}
-
 /* Is every partial sum of integers exact in float64, in which ONNX Runtime's ReduceSum adds? */
 static bool sum_is_exact(struct build *b, const struct reduction *r, enum dtype from)
 {
@@ -66,7 +53,8 @@ static bool sum_is_exact(struct build *b, const struct reduction *r, enum dtype 
 
 	if (from == DT_BOOL || dtypes[from].size <= 2)
 		return true; /* it takes 2^37 elements of 16 bits to reach 2^53 */
-	return dtypes[from].size == 4 && reduced_count(b, r, &n) && n <= 1 << 20;
+	return dtypes[from].size == 4 && count_along(b->cx, &r->x->type, r->axes, r->naxes, &n) &&
+	       n <= 1 << 20;
 }
 
 static struct value *vector_of_ones(struct build *b, enum dtype t, dim n)
@@ -106,7 +94,8 @@ static bool few_enough_for_float32(struct build *b, const struct reduction *r)
 
 	if (b->cx->opt.wide_sums)
 		return false;
-	return !b->cx->opt.long_sums || (reduced_count(b, r, &n) && n <= 4096);
+	return !b->cx->opt.long_sums ||
+	       (count_along(b->cx, &r->x->type, r->axes, r->naxes, &n) && n <= 4096);
 }
 
 /* Sums of BLOCK numbers, and then of those: in float32 a million numbers are off by no more than
@@ -204,7 +193,7 @@ static struct value *lower_mean(struct build *b, struct reduction *r)
 	int64_t k;
 
 	r->x = cast(b, r->x, acc);
-	if (reduced_count(b, r, &k) && k > 0)
+	if (count_along(b->cx, &r->x->type, r->axes, r->naxes, &k) && k > 0)
 		return reduce(b, ONNX_ReduceMean, r->x, r->axes, r->naxes, false);
 	dim count = dim_const(b->cx, 1); /* of no elements, 0/0 is NaN, as in PyTensor */
 	for (int i = 0; i < r->naxes; i++)
@@ -366,7 +355,7 @@ static struct value *lower_max_or_min(struct build *b, struct node *n, struct re
 	bool initial = prop_bool(b->cx, n, "initial");
 	int64_t k;
 
-	if (reduced_count(b, r, &k) && k == 0 && !initial) {
+	if (count_along(b->cx, &r->x->type, r->axes, r->naxes, &k) && k == 0 && !initial) {
 		raises(b, "an axis of length 0 has no %s", max ? "maximum" : "minimum");
 		return r->x;
 	}
@@ -497,7 +486,7 @@ bool lower_argmax(struct build *b, struct node *n)
 		set_lowered(b, n, 0, expand(b, const_int(b, 0), r.type.dims, r.type.rank));
 		return true;
 	}
-	if (reduced_count(b, &r, &k) && k == 0) {
+	if (count_along(b->cx, &r.x->type, r.axes, r.naxes, &k) && k == 0) {
 		raises(b, "an axis of length 0 has no maximum");
 		return false;
 	}

@@ -31,7 +31,7 @@ static bool is_minus_one_mod(struct build *b, const struct value *v, dim size)
 	const struct known *one = known_of(b->cx, v->def->in[0]),
 			   *by = known_of(b->cx, v->def->in[1]);
 	return one && by && one->n == 1 && by->n == 1 && one->at[0] && by->at[0] &&
-	       dim_eq(b->cx, one->at[0], dim_const(b->cx, 1)) && dim_eq(b->cx, by->at[0], size);
+	       dim_is(b->cx, one->at[0], 1) && dim_eq(b->cx, by->at[0], size);
 }
 
 /* A bound or step of a slice; NULL: it is left out. size: the length of the axis; DIM_NONE for a
@@ -260,7 +260,7 @@ static bool selects_only(struct build *b, struct value *x, uint32_t axis, struct
 	int64_t k;
 
 	return !at->type.rank && known_int(b->cx, at, 0, &k) && (!k || k == -1) &&
-	       dim_eq(b->cx, x->type.dims[axis], dim_const(b->cx, 1));
+	       dim_is(b->cx, x->type.dims[axis], 1);
 }
 
 /* If x is Cast(shape, float64) and the element of the shape is known as a dim: the dim as a float,
@@ -471,7 +471,7 @@ static struct value *gather_one_by_one(struct build *b, struct value *x, struct 
 		uint32_t lead = brank - v[i]->type.rank;
 		constant &= v[i]->data != NULL;
 		for (uint32_t j = 0; j < v[i]->type.rank; j++) {
-			if (dim_eq(b->cx, v[i]->type.dims[j], dim_const(b->cx, 1)))
+			if (dim_is(b->cx, v[i]->type.dims[j], 1))
 				put[i][drop[i]++] = j;
 			else if (lead + j != next++)
 				return NULL;
