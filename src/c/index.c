@@ -24,9 +24,10 @@ static const char *in_range(struct printer *p, const struct node *n, const char 
 	if (number && is_number_text(len, &size) && k >= -size && k < size)
 		return number_text(p, k < 0 ? k + size : k);
 	p->flags = true;
-	const char *value = textf(p, "ptgc_index(%s, %s, %u, &bad)", i, len,
-				  failure(p, n, "an index is out of range"));
-	return declare_outside(p, fresh(p, "at"), value, textf(p, "%s %s", i, len));
+	const char *name = fresh(p, "at");
+	line(p, "const int64_t %s = ptgc_index(%s, %s, %u, &bad);", name, i, len,
+	     failure(p, n, "an index is out of range"));
+	return name;
 }
 
 /* Is i the number of a step of a loop that has no more steps than x is long? */

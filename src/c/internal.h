@@ -89,7 +89,6 @@ struct printer {
 	struct strbuf out;      /* the body of run() */
 	uint32_t indent, statement, nloops, ntexts;
 	const char *loop_names[MAX_NESTED];
-	size_t loop_starts[MAX_NESTED]; /* where `out` has the line of each loop that is open */
 	struct words taken;
 	struct words read; /* names that lines of the body read, when it is complete */
 	vec(uint32_t)
@@ -255,9 +254,6 @@ void make_room(struct printer *p, const struct value *v, const char *declared, c
 const char *make_scratch(struct printer *p, const char *count, bool start);
 /* The number of elements, as far as there is a number for it; -1 if a length is negative */
 const char *room_for(struct printer *p, const char *const *dims, uint32_t rank);
-/* Declares the integer `name`, outside of the loops that what its value reads does not depend on */
-const char *declare_outside(struct printer *p, const char *name, const char *value,
-			    const char *reads);
 uint32_t open_loops(struct printer *p, const char *const *dims, uint32_t rank, const char **ix);
 void close_loops(struct printer *p, uint32_t n);
 void begin_rows(struct printer *p, struct row_loop *r); /* a loop over blocks of rows */

@@ -253,58 +253,11 @@ static uint32_t open_loop(struct printer *p, const char *from, const char *to, c
 		*name = fresh(p, p->nloops < 4 ? (const char *[]){"i", "j", "k", "l"}[p->nloops]
 					       : "i");
 	*ix = *name;
-	p->loop_starts[p->nloops] = p->out.len;
 	line(p, "for (int64_t %s = %s; %s < %s; ++%s) {", *name, from, *name, in_parens(p, to),
 	     *name);
 	p->nloops++;
 	p->indent++;
 	return 1;
-}
-
-/* Does the text mention one of the names in an expression? */
-static bool mentions_name_of(struct printer *p, const char *text, const char *expression)
-{
-	for (const char *s = expression; *s; s++) {
-		size_t n = word_length(s);
-		if (n && mentions(text, textf(p, "%.*s", (int)n, s)))
-			return true;
-		s += n ? n - 1 : 0;
-	}
-	return false;
-}
-
-/* Where the line of the loop is: behind the comment that line() put before it */
-static size_t loop_line(const struct printer *p, uint32_t loop)
-{
-	const char *s = p->out.s + p->loop_starts[loop];
-
-	while (s[strspn(s, "\t")] == '/')
-		s = strchr(s, '\n') + 1;
-	return (size_t)(s - p->out.s);
-}
-
-const char *declare_outside(struct printer *p, const char *name, const char *value,
-			    const char *reads)
-{
-	uint32_t loop = p->nloops;
-
-	while (loop > 0 && !mentions_name_of(p, p->out.s + loop_line(p, loop - 1), reads))
-		loop--;
-	if (loop == p->nloops) {
-		line(p, "const int64_t %s = %s;", name, value);
-		return name;
-	}
-	size_t at = loop_line(p, loop);
-	uint32_t indent = p->indent;
-	const char *behind = textf(p, "%s", p->out.s + at);
-	p->out.len = at;
-	p->indent -= p->nloops - loop;
-	line(p, "const int64_t %s = %s;", name, value);
-	p->indent = indent;
-	for (uint32_t i = loop; i < p->nloops; i++)
-		p->loop_starts[i] += p->out.len - at;
-	sb_str(&p->out, behind);
-	return name;
 }
 
 uint32_t open_loops(struct printer *p, const char *const *dims, uint32_t rank, const char **ix)
