@@ -316,6 +316,7 @@ void forget_lengths_of_steps(struct printer *p, const struct growth *g);
 void give_stacks(struct printer *p, struct growth *g);
 
 /* work.c; sizes: the names of those of inputs */
+const char *find_in_line(const char *s, const char *text); /* NULL: the line at s has it nowhere */
 /* Of the lines from s to before end: characters of code, each as often as it is run */
 double work_of(struct printer *p, const struct words *sizes, const char *s, const char *end);
 /* How many rounds the loop has that a line without its tabs begins, `for (...; i < 40; i += 8)`: 5.
@@ -323,10 +324,14 @@ double work_of(struct printer *p, const struct words *sizes, const char *s, cons
 double rounds_of(struct printer *p, const struct words *sizes, const char *s);
 
 /* outline.c */
-/* The body, without marks of pieces; a long one calls functions. Those that do the most are added
- * to `heavy`, the others to `light`. */
-const char *loops_as_functions(struct printer *p, const struct interface *f, const char *body,
-			       struct strbuf *heavy, struct strbuf *light);
+enum tier { HEAVY, LIGHT, COLD, TIERS };
+struct loops {
+	const char *run;              /* the body, without marks of pieces */
+	const char *functions[TIERS]; /* that a long one calls: those that do the most, most others,
+					 those that do next to nothing */
+	bool run_is_cold;             /* beside them, the body itself does next to nothing */
+};
+struct loops loops_as_functions(struct printer *p, const struct interface *f, const char *body);
 bool is_piece_mark(const char *s); /* the line at s */
 
 /* walk.c */
