@@ -65,6 +65,10 @@ struct once { /* a formula that the open nest has in a variable */
 	const struct value *v;
 	const char *key, *name;
 };
+struct moved { /* an integer that stands in an outer loop of the open nest */
+	const char *text, *name;
+	uint32_t loops; /* around it */
+};
 struct words { /* a set */
 	struct hash_table table;
 	vec(const struct sym *) at;
@@ -89,6 +93,8 @@ struct printer {
 	struct strbuf out;      /* the body of run() */
 	uint32_t indent, statement, nloops, ntexts;
 	const char *loop_names[MAX_NESTED];
+	size_t loop_at[MAX_NESTED]; /* where the header of an open loop stands in `out` */
+	vec(struct moved) moved;
 	struct words taken;
 	struct words read; /* names that lines of the body read, when it is complete */
 	vec(uint32_t)
@@ -197,6 +203,8 @@ const char *fresh_in_file(struct printer *p,
 			  const char *base);       /* outside of run(): with the model's */
 void take_names_of_file(struct printer *p);        /* which all models have */
 bool mentions(const char *text, const char *name); /* does the code read that name? */
+/* Does the name of len characters at s, which is in code, get another value there? */
+bool is_changed(const char *s, size_t len);
 /* The number of what run() says of a check at s in the .ptg text */
 uint32_t message(struct printer *p, struct span s, const char *text);
 const char *mangled(struct printer *p, const char *name);
@@ -255,7 +263,13 @@ const char *make_scratch(struct printer *p, const char *count, bool start);
 /* The number of elements, as far as there is a number for it; -1 if a length is negative */
 const char *room_for(struct printer *p, const char *const *dims, uint32_t rank);
 uint32_t open_loops(struct printer *p, const char *const *dims, uint32_t rank, const char **ix);
+/* Loops over all elements of v; one loop where all that is read lies as v does. It counts the last
+ * axis, with the indices of the others 0. */
+uint32_t loops_over(struct printer *p, const struct value *v, const struct value *read,
+		    const char **ix);
 void close_loops(struct printer *p, uint32_t n);
+/* The name of an integer that `text` computes, in the outermost loop that it may stand in */
+const char *number_in_loops(struct printer *p, const char *base, const char *text);
 void begin_rows(struct printer *p, struct row_loop *r); /* a loop over blocks of rows */
 void end_rows(struct printer *p, const char *count);
 uint32_t open_rows(struct printer *p, const char **ix); /* those of the block */
@@ -322,6 +336,16 @@ double work_of(struct printer *p, const struct words *sizes, const char *s, cons
 /* How many rounds the loop has that a line without its tabs begins, `for (...; i < 40; i += 8)`: 5.
  * 1: the line begins none */
 double rounds_of(struct printer *p, const struct words *sizes, const char *s);
+
+/* copies.c */
+struct variable {
+	const char *name, *type; /* of a parameter; type "": an array on the stack */
+};
+struct variables {
+	struct words words;
+	vec(struct variable) at; /* by number of a word */
+};
+const char *with_copies(struct printer *p, const struct variables *known, const char *body);
 
 /* outline.c */
 enum tier { HEAVY, LIGHT, COLD, TIERS };

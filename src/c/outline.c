@@ -16,13 +16,6 @@
 #define COLD_SHARE  0.01 /* of all work: what functions that are not optimised may do together */
 #define RUN_SHARE   0.05 /* and what run() may do itself that is not */
 
-struct variable {
-	const char *name, *type; /* of a parameter; type "": an array on the stack */
-};
-struct variables {
-	struct words words;
-	vec(struct variable) at; /* by number of a word */
-};
 struct function {
 	const char *name, *text;
 	double work;   /* of all its calls: see work_of() */
@@ -60,7 +53,7 @@ static const char *const types[] = {
 static const char *const plain_words[] = {
 	"INFINITY", "INT16_MAX", "INT16_MIN", "INT32_MAX", "INT32_MIN",  "INT64_MAX",  "INT64_MIN",
 	"INT8_MAX", "INT8_MIN",  "NAN",       "UINT8_MAX", "UINT16_MAX", "UINT32_MAX", "UINT64_MAX",
-	"const",    "else",      "false",     "for",       "if",         "true",
+	"const",    "else",      "false",     "for",       "if",         "sizeof",     "true",
 };
 
 static bool is_one_of(const char *const *words, size_t count, const char *s, size_t len)
@@ -176,19 +169,6 @@ static const char *next_name(const char *s, const char *end, size_t *len)
 		s += n ? n : 1;
 	}
 	return NULL;
-}
-
-/* Does the text that has the name at s give the variable another value? */
-static bool is_changed(const char *s, size_t len)
-{
-	static const char *const with[] = {" = ", " += ", " -= ", " *= ", "++", "--"};
-
-	if (!strncmp(s - 2, "++", 2) || !strncmp(s - 2, "--", 2))
-		return true;
-	for (size_t i = 0; i < countof(with); i++)
-		if (!strncmp(s + len, with[i], strlen(with[i])))
-			return true;
-	return false;
 }
 
 /* Has the piece all that a function needs? */
@@ -407,12 +387,14 @@ static void find_tiers(struct outline *o)
 	o->idle = o->work <= all * RUN_SHARE;
 }
 
-/* A line that stays in run(). Those that make room for an array take next to no time. */
+/* A line that stays in run(). Those that make room for an array, or copy one, take no more time if
+ * they are not optimised. */
 static void count_line(struct outline *o, const char *s)
 {
 	const char *end = line_end(s);
 
-	if (!find_in_line(s, " *const ") && !find_in_line(s, "ptgc_take_room("))
+	if (!find_in_line(s, " *const ") && !find_in_line(s, "ptgc_take_room(") &&
+	    !find_in_line(s, "ptgc_copy("))
 		o->work += rounds_around(o) * work_of(o->p, &o->sizes, s, end);
 }
 
@@ -425,6 +407,7 @@ struct loops loops_as_functions(struct printer *p, const struct interface *f, co
 	if (cuts) {
 		know_inputs(&o, f);
 		know_all_in(&o, body);
+		body = with_copies(p, &o.known, body);
 	}
 	for (const char *s = body, *end; *s; s = end) {
 		struct piece c = {.s = s, .end = cuts ? piece_end(s) : NULL};
