@@ -54,8 +54,9 @@ struct held {
 	uint32_t axis;
 };
 struct buffer {
-	const char *count; /* of elements; known at the start */
+	const char *count; /* of elements; known at the start, unless `open` */
 	uint8_t size;
+	bool open; /* only the run knows the count: rooms.c */
 	/* Statements between which it is in use. at() and array_at(), which read it, move `to`; who
 	 * writes to it in a later statement than the one that made it must, too. */
 	uint32_t from, to;
@@ -258,6 +259,9 @@ const char *operand(struct printer *p, const struct node *n, uint32_t i, const c
 const char *linear(struct printer *p, const char *const *dims, uint32_t rank, const char **ix);
 void make_array(struct printer *p, const struct value *v); /* room for v, with a name */
 void make_room(struct printer *p, const struct value *v, const char *declared, const char *name);
+/* The same at the end of the workspace, at `top`, which then is behind it */
+void make_room_at_top(struct printer *p, const struct value *v, const char *declared,
+		      const char *name);
 /* The name of `count` int64_t that a node needs for itself; start: it is known when run() starts */
 const char *make_scratch(struct printer *p, const char *count, bool start);
 /* The number of elements, as far as there is a number for it; -1 if a length is negative */
@@ -282,6 +286,9 @@ void put_number(struct printer *p, const struct value *y, const char **ix, const
 void copy(struct printer *p, const struct value *to, const struct value *from);
 void use_buffers(struct printer *p, uint32_t from);      /* what a loop reads lives as long as it */
 const char *placed(struct printer *p, const char *body); /* with offsets */
+
+/* rooms.c */
+const char *with_rooms(struct printer *p, const char *body); /* for arrays of open lengths */
 
 /* entry.c */
 void declare_entry(struct printer *p, struct strbuf *to);

@@ -161,22 +161,19 @@ const char *room_for(struct printer *p, const char *const *dims, uint32_t rank)
 	return textf(p, "ptgc_times(%s, %s)", all, number);
 }
 
-/* `declared` points to `count` elements of the C type `memory`. The number of its buffer, or 0, if
- * only the run knows the count: then it lies at the end of the workspace. */
+/* `declared` points to `count` elements of the C type `memory`, whose number is known when run()
+ * starts, or when rooms.c takes room for it. The number of its buffer */
 static uint32_t declare_room(struct printer *p, const char *declared, const char *count,
 			     const char *memory, uint8_t size, bool start)
 {
-	if (start) {
-		*vec_push(p->cx->arena, &p->buffers) = (struct buffer){
-			.count = count, .size = size, .from = p->statement, .to = p->statement};
-		line(p, "%s = (%s *)(w + " PLACE "%u" PLACE ");", declared, memory, p->buffers.len);
-		return p->buffers.len;
-	}
-	p->dynamic = true;
-	line(p, "%s = (%s *)(w + top);", declared, memory);
-	line(p, "if (!ptgc_take_room(&top, %s, %u, bytes, need))", count, size);
-	line(p, "\treturn PTGC_MORE;");
-	return 0;
+	*vec_push(p->cx->arena, &p->buffers) = (struct buffer){.count = count,
+							       .size = size,
+							       .open = !start,
+							       .from = p->statement,
+							       .to = p->statement};
+	p->dynamic |= !start;
+	line(p, "%s = (%s *)(w + " PLACE "%u" PLACE ");", declared, memory, p->buffers.len);
+	return p->buffers.len;
 }
 
 void make_room(struct printer *p, const struct value *v, const char *declared, const char *name)
@@ -187,6 +184,21 @@ void make_room(struct printer *p, const struct value *v, const char *declared, c
 	h->name = name;
 	h->buffer = declare_room(p, declared, room_for(p, h->dims, v->type.rank),
 				 memory_type(v->type.dtype), dtypes[v->type.dtype].size, h->start);
+}
+
+void make_room_at_top(struct printer *p, const struct value *v, const char *declared,
+		      const char *name)
+{
+	struct held *h = held(p, v);
+
+	h->where = MEMORY;
+	h->name = name;
+	h->buffer = 0;
+	p->dynamic = true;
+	line(p, "%s = (%s *)(w + top);", declared, memory_type(v->type.dtype));
+	line(p, "if (!ptgc_take_room(&top, %s, %u, bytes, need))",
+	     room_for(p, h->dims, v->type.rank), dtypes[v->type.dtype].size);
+	line(p, "\treturn PTGC_MORE;");
 }
 
 const char *make_scratch(struct printer *p, const char *count, bool start)
@@ -562,6 +574,8 @@ static uint32_t find_slots(struct printer *p, struct slot *slots)
 		struct buffer *b = &p->buffers.at[i];
 		int64_t count, bytes = -1;
 		uint32_t k;
+		if (b->open)
+			continue;
 		if (is_number_text(b->count, &count) && count <= MAX_COUNT)
 			bytes = (count * b->size + 15) & ~(int64_t)15;
 		for (k = 0; k < n; k++)
@@ -593,6 +607,7 @@ const char *placed(struct printer *p, const char *body)
 			names[i] = number_text(p, fixed);
 			fixed += slots[i].bytes;
 		}
+	body = with_rooms(p, body);
 	last = number_text(p, fixed);
 	for (uint32_t i = 0; i < n; i++)
 		if (slots[i].bytes < 0) {

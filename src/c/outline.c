@@ -11,7 +11,7 @@
 
 #include "c/internal.h"
 
-#define LONG_BODY   600  /* lines: gcc takes nearly a second for so many */
+#define LONG_BODY   500  /* lines: gcc takes nearly a second for so many */
 #define HEAVY_LINES 120  /* of the functions that do the most: gcc -O3 takes 0.1 s for so many */
 #define COLD_SHARE  0.01 /* of all work: what functions that are not optimised may do together */
 #define RUN_SHARE   0.05 /* and what run() may do itself that is not */
@@ -354,6 +354,18 @@ static void follow_loop(struct outline *o, const char *s)
 	*vec_push(o->p->cx->arena, &o->around) = loop;
 }
 
+/* Does it call what gcc puts in the place of the call? That becomes long and slow without the
+ * optimiser. */
+static bool calls_maths(const char *s)
+{
+	while ((s = strstr(s, "ptgc_")) != NULL) {
+		if (strncmp(s, "ptgc_copy(", 10) && strncmp(s, "ptgc_index(", 11))
+			return true;
+		s++;
+	}
+	return false;
+}
+
 static int by_work(const void *a, const void *b)
 {
 	const struct function *f = *(const struct function *const *)a,
@@ -382,7 +394,8 @@ static void find_tiers(struct outline *o)
 		lines += count_lines(order.at[n]->text);
 	}
 	for (uint32_t i = order.len; i-- > n;)
-		if (order.at[i]->rounds <= 1 && (cold += order.at[i]->work) <= all * COLD_SHARE)
+		if (order.at[i]->rounds <= 1 && !calls_maths(order.at[i]->text) &&
+		    (cold += order.at[i]->work) <= all * COLD_SHARE)
 			order.at[i]->tier = COLD;
 	o->idle = o->work <= all * RUN_SHARE;
 }
