@@ -116,6 +116,13 @@ static inline int64_t ptgc_range_f64(double start, double limit, double step)
 	return n > 0 ? (n < 9e18 ? (int64_t)n : INT64_MAX) : 0;
 }
 
+/* Elements of that size; none if n is not above 0 */
+static inline void ptgc_copy(void *to, const void *from, int64_t n, size_t size)
+{
+	if (n > 0)
+		memcpy(to, from, (size_t)n * size);
+}
+
 /* An index that may count from the end; one that is out of range is noted in *bad, as `number` */
 static inline int64_t ptgc_index(int64_t i, int64_t n, int number, int *bad)
 {

@@ -125,7 +125,7 @@ void if_put(struct printer *p, const struct node *n)
 				}
 				h->start = false;
 				h->result = false;
-				make_room(p, v, h->name, h->name);
+				make_room_at_top(p, v, h->name, h->name);
 			}
 			fill(p, v, r);
 		}

@@ -87,7 +87,7 @@ static void begin_state(struct printer *p, struct growing *s, const struct value
 		h->dims[k] = s->length[k];
 	}
 	h->start = h->result = false;
-	make_room(p, s->v, textf(p, "%s *%s", memory_type(s->v->type.dtype), name), name);
+	make_room_at_top(p, s->v, textf(p, "%s *%s", memory_type(s->v->type.dtype), name), name);
 	copy(p, s->v, init);
 }
 
@@ -160,7 +160,7 @@ static void keep_next(struct printer *p, const struct growth *g, struct growing 
 	struct held old = *h;
 	h->dims = s->now;
 	h->start = h->result = false;
-	make_room(p, r, textf(p, "%s *const %s", memory_type(r->type.dtype), name), name);
+	make_room_at_top(p, r, textf(p, "%s *const %s", memory_type(r->type.dtype), name), name);
 	*h = old;
 	uint32_t loops = open_loops(p, s->now, rank, ix);
 	e = to_store(p, r->type.dtype, at(p, r, ix));

@@ -7,8 +7,10 @@
 
 #include "c/ops.h"
 
-/* The index `i` into an axis of that length, from the front and in range; 0 if it is not */
-static const char *in_range(struct printer *p, const struct node *n, const char *i, const char *len)
+/* The index `i` into an axis of that length, from the front and in range; 0 if it is not. early: it
+ * may be looked up where no element is read: outside of loops, which may have no rounds. */
+static const char *in_range(struct printer *p, const struct node *n, const char *i, const char *len,
+			    bool early)
 {
 	int64_t k, size;
 	bool number = is_number_text(i, &k);
@@ -24,9 +26,12 @@ static const char *in_range(struct printer *p, const struct node *n, const char 
 	if (number && is_number_text(len, &size) && k >= -size && k < size)
 		return number_text(p, k < 0 ? k + size : k);
 	p->flags = true;
+	const char *found = textf(p, "ptgc_index(%s, %s, %u, &bad)", i, len,
+				  failure(p, n, "an index is out of range"));
+	if (early)
+		return number_in_loops(p, "at", found);
 	const char *name = fresh(p, "at");
-	line(p, "const int64_t %s = ptgc_index(%s, %s, %u, &bad);", name, i, len,
-	     failure(p, n, "an index is out of range"));
+	line(p, "const int64_t %s = %s;", name, found);
 	return name;
 }
 
@@ -117,7 +122,7 @@ const char *gather_at(struct printer *p, const struct node *n, uint32_t r, const
 	bool within = counts_within_axis(p, i, x, axis);
 	for (uint32_t j = 0; j < axis; j++)
 		own[j] = ix[j];
-	own[axis] = within ? index : in_range(p, n, index, length(p, x, axis));
+	own[axis] = within ? index : in_range(p, n, index, length(p, x, axis), true);
 	for (uint32_t j = axis + 1; j < x->type.rank; j++)
 		own[j] = ix[j + i->type.rank - 1u];
 	const char *s = at(p, x, own);
@@ -144,15 +149,25 @@ void gather_elements_shape(struct printer *p, const struct node *n)
 	check_within(p, n->in[1], n->in[0], onnx_axis(n, 0));
 }
 
+/* Are all axes of x from that one on known to have elements? */
+static bool has_elements(struct printer *p, const struct value *x, uint32_t axis)
+{
+	for (; axis < x->type.rank; axis++)
+		if (!dim_ge(p->cx, x->type.dims[axis], 1))
+			return false;
+	return true;
+}
+
 const char *gather_elements_at(struct printer *p, const struct node *n, uint32_t r, const char **ix)
 {
 	const struct value *x = n->in[0];
 	uint32_t axis = onnx_axis(n, 0);
 	const char *own[MAX_RANK];
+	bool early = has_elements(p, n->in[1], 0);
 
 	(void)r;
 	memcpy(own, ix, x->type.rank * sizeof(*own));
-	own[axis] = in_range(p, n, at(p, n->in[1], ix), length(p, x, axis));
+	own[axis] = in_range(p, n, at(p, n->in[1], ix), length(p, x, axis), early);
 	return guarded(p, x, axis, at(p, x, own));
 }
 
@@ -188,6 +203,7 @@ const char *gather_nd_at(struct printer *p, const struct node *n, uint32_t r, co
 	uint32_t batch = (uint32_t)int_of_attr(n, "batch_dims", 0), count = tuple_length(p, n);
 	const char *own[MAX_RANK], *of[MAX_RANK];
 	uint32_t k = 0, before = i->type.rank - 1u;
+	bool early = has_elements(p, x, batch + count);
 
 	(void)r;
 	memcpy(of, ix, before * sizeof(*of));
@@ -195,7 +211,7 @@ const char *gather_nd_at(struct printer *p, const struct node *n, uint32_t r, co
 		own[k] = ix[k];
 	for (uint32_t j = 0; j < count; j++, k++) {
 		of[before] = textf(p, "%u", j);
-		own[k] = in_range(p, n, at(p, i, of), length(p, x, k));
+		own[k] = in_range(p, n, at(p, i, of), length(p, x, k), early);
 	}
 	for (uint32_t j = before; k < x->type.rank; j++, k++)
 		own[k] = ix[j];
@@ -254,7 +270,7 @@ static const char *put_index(struct printer *p, const struct node *n, const char
 	const struct value *y = n->out[0];
 	const char *where = fresh(p, "to");
 
-	line(p, "const int64_t %s = %s;", where, in_range(p, n, i, length(p, y, axis)));
+	line(p, "const int64_t %s = %s;", where, in_range(p, n, i, length(p, y, axis), false));
 	if (!dim_ge(p->cx, y->type.dims[axis], 1)) {
 		line(p, "if (%s == 0)", in_parens(p, length(p, y, axis)));
 		line(p, "\treturn bad;");
@@ -319,7 +335,7 @@ void scatter_nd_put(struct printer *p, const struct node *n)
 
 /* --- what conditions choose: counted first, so that there is room --- */
 
-static uint32_t open_loops_over(struct printer *p, const struct value *x, const char **ix)
+static uint32_t loops_over_axes(struct printer *p, const struct value *x, const char **ix)
 {
 	const char *dims[MAX_RANK];
 
@@ -335,7 +351,7 @@ void nonzero_put(struct printer *p, const struct node *n)
 	uint32_t mark = p->once.len;
 
 	line(p, "int64_t %s = 0;", count);
-	uint32_t loops = open_loops_over(p, x, ix);
+	uint32_t loops = loops_over_axes(p, x, ix);
 	line(p, "%s += %s != 0;", count, in_parens(p, at(p, x, ix)));
 	close_loops(p, loops);
 	p->once.len = mark;
@@ -344,7 +360,7 @@ void nonzero_put(struct printer *p, const struct node *n)
 	set_lengths(p, y, known);
 	make_array(p, y);
 	line(p, "int64_t %s = 0;", next);
-	loops = open_loops_over(p, x, ix);
+	loops = loops_over_axes(p, x, ix);
 	line(p, "if (%s != 0 && %s < %s) {", in_parens(p, at(p, x, ix)), next,
 	     in_parens(p, held(p, y)->dims[1]));
 	for (uint32_t k = 0; k < x->type.rank; k++)
@@ -383,7 +399,7 @@ void compress_put(struct printer *p, const struct node *n)
 	if (flat) {
 		const char *k = fresh(p, "k");
 		line(p, "int64_t %s = 0;", k);
-		loops = open_loops_over(p, x, ix);
+		loops = loops_over_axes(p, x, ix);
 		test[0] = k;
 		const char *e = to_store(p, x->type.dtype, at(p, x, ix));
 		line(p, "if (%s < %s && %s && %s < %s)", k, in_parens(p, all),

@@ -54,8 +54,9 @@ struct held {
 	uint32_t axis;
 };
 struct buffer {
-	const char *count; /* of elements; known at the start */
+	const char *count; /* of elements; known at the start, unless `open` */
 	uint8_t size;
+	bool open; /* only the run knows the count: rooms.c */
 	/* Statements between which it is in use. at() and array_at(), which read it, move `to`; who
 	 * writes to it in a later statement than the one that made it must, too. */
 	uint32_t from, to;
@@ -64,6 +65,10 @@ struct buffer {
 struct once { /* a formula that the open nest has in a variable */
 	const struct value *v;
 	const char *key, *name;
+};
+struct moved { /* an integer that stands in an outer loop of the open nest */
+	const char *text, *name;
+	uint32_t loops; /* around it */
 };
 struct words { /* a set */
 	struct hash_table table;
@@ -89,6 +94,8 @@ struct printer {
 	struct strbuf out;      /* the body of run() */
 	uint32_t indent, statement, nloops, ntexts;
 	const char *loop_names[MAX_NESTED];
+	size_t loop_at[MAX_NESTED]; /* where the header of an open loop stands in `out` */
+	vec(struct moved) moved;
 	struct words taken;
 	struct words read; /* names that lines of the body read, when it is complete */
 	vec(uint32_t)
@@ -197,6 +204,8 @@ const char *fresh_in_file(struct printer *p,
 			  const char *base);       /* outside of run(): with the model's */
 void take_names_of_file(struct printer *p);        /* which all models have */
 bool mentions(const char *text, const char *name); /* does the code read that name? */
+/* Does the name of len characters at s, which is in code, get another value there? */
+bool is_changed(const char *s, size_t len);
 /* The number of what run() says of a check at s in the .ptg text */
 uint32_t message(struct printer *p, struct span s, const char *text);
 const char *mangled(struct printer *p, const char *name);
@@ -250,12 +259,21 @@ const char *operand(struct printer *p, const struct node *n, uint32_t i, const c
 const char *linear(struct printer *p, const char *const *dims, uint32_t rank, const char **ix);
 void make_array(struct printer *p, const struct value *v); /* room for v, with a name */
 void make_room(struct printer *p, const struct value *v, const char *declared, const char *name);
+/* The same at the end of the workspace, at `top`, which then is behind it */
+void make_room_at_top(struct printer *p, const struct value *v, const char *declared,
+		      const char *name);
 /* The name of `count` int64_t that a node needs for itself; start: it is known when run() starts */
 const char *make_scratch(struct printer *p, const char *count, bool start);
 /* The number of elements, as far as there is a number for it; -1 if a length is negative */
 const char *room_for(struct printer *p, const char *const *dims, uint32_t rank);
 uint32_t open_loops(struct printer *p, const char *const *dims, uint32_t rank, const char **ix);
+/* Loops over all elements of v; one loop where all that is read lies as v does. It counts the last
+ * axis, with the indices of the others 0. */
+uint32_t loops_over(struct printer *p, const struct value *v, const struct value *read,
+		    const char **ix);
 void close_loops(struct printer *p, uint32_t n);
+/* The name of an integer that `text` computes, in the outermost loop that it may stand in */
+const char *number_in_loops(struct printer *p, const char *base, const char *text);
 void begin_rows(struct printer *p, struct row_loop *r); /* a loop over blocks of rows */
 void end_rows(struct printer *p, const char *count);
 uint32_t open_rows(struct printer *p, const char **ix); /* those of the block */
@@ -268,6 +286,9 @@ void put_number(struct printer *p, const struct value *y, const char **ix, const
 void copy(struct printer *p, const struct value *to, const struct value *from);
 void use_buffers(struct printer *p, uint32_t from);      /* what a loop reads lives as long as it */
 const char *placed(struct printer *p, const char *body); /* with offsets */
+
+/* rooms.c */
+const char *with_rooms(struct printer *p, const char *body); /* for arrays of open lengths */
 
 /* entry.c */
 void declare_entry(struct printer *p, struct strbuf *to);
@@ -316,17 +337,32 @@ void forget_lengths_of_steps(struct printer *p, const struct growth *g);
 void give_stacks(struct printer *p, struct growth *g);
 
 /* work.c; sizes: the names of those of inputs */
+const char *find_in_line(const char *s, const char *text); /* NULL: the line at s has it nowhere */
 /* Of the lines from s to before end: characters of code, each as often as it is run */
 double work_of(struct printer *p, const struct words *sizes, const char *s, const char *end);
 /* How many rounds the loop has that a line without its tabs begins, `for (...; i < 40; i += 8)`: 5.
  * 1: the line begins none */
 double rounds_of(struct printer *p, const struct words *sizes, const char *s);
 
+/* copies.c */
+struct variable {
+	const char *name, *type; /* of a parameter; type "": an array on the stack */
+};
+struct variables {
+	struct words words;
+	vec(struct variable) at; /* by number of a word */
+};
+const char *with_copies(struct printer *p, const struct variables *known, const char *body);
+
 /* outline.c */
-/* The body, without marks of pieces; a long one calls functions. Those that do the most are added
- * to `heavy`, the others to `light`. */
-const char *loops_as_functions(struct printer *p, const struct interface *f, const char *body,
-			       struct strbuf *heavy, struct strbuf *light);
+enum tier { HEAVY, LIGHT, COLD, TIERS };
+struct loops {
+	const char *run;              /* the body, without marks of pieces */
+	const char *functions[TIERS]; /* that a long one calls: those that do the most, most others,
+					 those that do next to nothing */
+	bool run_is_cold;             /* beside them, the body itself does next to nothing */
+};
+struct loops loops_as_functions(struct printer *p, const struct interface *f, const char *body);
 bool is_piece_mark(const char *s); /* the line at s */
 
 /* walk.c */

@@ -35,10 +35,13 @@ static void copy_to(struct printer *p, const struct value *y, const struct value
 {
 	const char *ix[MAX_RANK], *dims[MAX_RANK];
 	uint32_t mark = p->once.len;
+	bool rows = !x->data; /* does x follow what is there? */
 
 	for (uint32_t k = 0; k < x->type.rank; k++)
 		dims[k] = length(p, x, k);
-	uint32_t loops = open_loops(p, dims, x->type.rank, ix);
+	for (uint32_t k = 0; k < axis; k++)
+		rows &= !strcmp(held(p, y)->dims[k], "1");
+	uint32_t loops = rows ? loops_over(p, x, x, ix) : open_loops(p, dims, x->type.rank, ix);
 	const char *s = to_store(p, x->type.dtype, at(p, x, ix));
 	ix[axis] = plus(p, from, ix[axis]);
 	line(p, "%s[%s] = %s;", held(p, y)->name, linear(p, held(p, y)->dims, y->type.rank, ix), s);

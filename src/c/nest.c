@@ -161,22 +161,19 @@ const char *room_for(struct printer *p, const char *const *dims, uint32_t rank)
 	return textf(p, "ptgc_times(%s, %s)", all, number);
 }
 
-/* `declared` points to `count` elements of the C type `memory`. The number of its buffer, or 0, if
- * only the run knows the count: then it lies at the end of the workspace. */
+/* `declared` points to `count` elements of the C type `memory`, whose number is known when run()
+ * starts, or when rooms.c takes room for it. The number of its buffer */
 static uint32_t declare_room(struct printer *p, const char *declared, const char *count,
 			     const char *memory, uint8_t size, bool start)
 {
-	if (start) {
-		*vec_push(p->cx->arena, &p->buffers) = (struct buffer){
-			.count = count, .size = size, .from = p->statement, .to = p->statement};
-		line(p, "%s = (%s *)(w + " PLACE "%u" PLACE ");", declared, memory, p->buffers.len);
-		return p->buffers.len;
-	}
-	p->dynamic = true;
-	line(p, "%s = (%s *)(w + top);", declared, memory);
-	line(p, "if (!ptgc_take_room(&top, %s, %u, bytes, need))", count, size);
-	line(p, "\treturn PTGC_MORE;");
-	return 0;
+	*vec_push(p->cx->arena, &p->buffers) = (struct buffer){.count = count,
+							       .size = size,
+							       .open = !start,
+							       .from = p->statement,
+							       .to = p->statement};
+	p->dynamic |= !start;
+	line(p, "%s = (%s *)(w + " PLACE "%u" PLACE ");", declared, memory, p->buffers.len);
+	return p->buffers.len;
 }
 
 void make_room(struct printer *p, const struct value *v, const char *declared, const char *name)
@@ -187,6 +184,21 @@ void make_room(struct printer *p, const struct value *v, const char *declared, c
 	h->name = name;
 	h->buffer = declare_room(p, declared, room_for(p, h->dims, v->type.rank),
 				 memory_type(v->type.dtype), dtypes[v->type.dtype].size, h->start);
+}
+
+void make_room_at_top(struct printer *p, const struct value *v, const char *declared,
+		      const char *name)
+{
+	struct held *h = held(p, v);
+
+	h->where = MEMORY;
+	h->name = name;
+	h->buffer = 0;
+	p->dynamic = true;
+	line(p, "%s = (%s *)(w + top);", declared, memory_type(v->type.dtype));
+	line(p, "if (!ptgc_take_room(&top, %s, %u, bytes, need))",
+	     room_for(p, h->dims, v->type.rank), dtypes[v->type.dtype].size);
+	line(p, "\treturn PTGC_MORE;");
 }
 
 const char *make_scratch(struct printer *p, const char *count, bool start)
@@ -253,6 +265,7 @@ static uint32_t open_loop(struct printer *p, const char *from, const char *to, c
 		*name = fresh(p, p->nloops < 4 ? (const char *[]){"i", "j", "k", "l"}[p->nloops]
 					       : "i");
 	*ix = *name;
+	p->loop_at[p->nloops] = p->out.len;
 	line(p, "for (int64_t %s = %s; %s < %s; ++%s) {", *name, from, *name, in_parens(p, to),
 	     *name);
 	p->nloops++;
@@ -279,6 +292,90 @@ void close_loops(struct printer *p, uint32_t n)
 		p->indent--;
 		line(p, "}");
 	}
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < p->moved.len && p->nloops; i++)
+		if (p->moved.at[i].loops <= p->nloops)
+			p->moved.at[kept++] = p->moved.at[i];
+	p->moved.len = kept;
+}
+
+/* Does the code give the array or variable that it names at s, len characters, a value? */
+static bool is_written(const char *s, size_t len)
+{
+	const char *end = s + len;
+	uint32_t deep = 0;
+
+	if (is_changed(s, len))
+		return true;
+	if (*end != '[')
+		return false;
+	do {
+		deep += *end == '[';
+		deep -= *end == ']';
+	} while (*++end && deep);
+	return is_changed(end, 0);
+}
+
+/* Does the code define or change what `text` reads? */
+static bool changes_what(const char *code, const char *text)
+{
+	size_t n;
+
+	for (const char *s = code; *s; s += n ? n : 1) {
+		n = word_length(s);
+		for (const char *t = text; n && *t; t += word_length(t) ? word_length(t) : 1)
+			if (word_length(t) == n && !memcmp(s, t, n) && is_written(s, n))
+				return true;
+	}
+	return false;
+}
+
+/* Where the line stands that is the first in k of the open loops */
+static size_t begin_of(const struct printer *p, uint32_t k)
+{
+	if (!k)
+		return p->loop_at[0];
+	const char *header = strstr(p->out.s + p->loop_at[k - 1], "for (int64_t ");
+
+	return (size_t)(strchr(header, '\n') + 1 - p->out.s);
+}
+
+/* The line `text`, first in k of the open loops */
+static void insert_line(struct printer *p, uint32_t k, const char *text)
+{
+	size_t at = begin_of(p, k), tabs = strspn(p->out.s + p->loop_at[k ? k - 1 : 0], "\t");
+	const char *rest = textf(p, "%s", p->out.s + at);
+
+	p->out.len = at;
+	p->out.s[at] = 0;
+	for (size_t i = 0; i < tabs + (k > 0); i++)
+		sb_str(&p->out, "\t");
+	sb_printf(&p->out, "%s\n", text);
+	for (uint32_t i = k; i < p->nloops; i++)
+		p->loop_at[i] += p->out.len - at;
+	sb_str(&p->out, rest);
+}
+
+/* An index is looked up once for a row, not for each of its elements: that takes longer than to
+ * read an element, and gcc makes no vectors of it. */
+const char *number_in_loops(struct printer *p, const char *base, const char *text)
+{
+	for (uint32_t k = 0; k <= p->nloops && p->nloops; k++) {
+		const char *code = p->out.s + begin_of(p, k);
+		if (strstr(code, "if (") || changes_what(code, text))
+			continue;
+		for (uint32_t i = 0; i < p->moved.len; i++)
+			if (p->moved.at[i].loops == k && !strcmp(p->moved.at[i].text, text))
+				return p->moved.at[i].name;
+		const char *name = fresh(p, base);
+		insert_line(p, k, textf(p, "const int64_t %s = %s;", name, text));
+		*vec_push(p->cx->arena, &p->moved) =
+			(struct moved){.text = text, .name = name, .loops = k};
+		return name;
+	}
+	const char *name = fresh(p, base);
+	line(p, "const int64_t %s = %s;", name, text);
+	return name;
 }
 
 void begin_rows(struct printer *p, struct row_loop *r)
@@ -361,14 +458,26 @@ static uint32_t last_axis(struct printer *p, const struct value *v)
 	return last;
 }
 
-/* Loops over all elements of v; one loop where all that is read lies as v does */
-static uint32_t loops_over(struct printer *p, const struct value *v, const struct value *read,
-			   const char **ix)
+/* Is v an array whose lengths have the same texts as those of `as`? */
+static bool is_array_like(struct printer *p, const struct value *v, const struct value *as)
+{
+	const struct held *h = held(p, v), *g = held(p, as);
+
+	if (v->data || h->where != MEMORY || v->type.rank != as->type.rank)
+		return false;
+	for (uint32_t i = 0; i < v->type.rank; i++)
+		if (strcmp(h->dims[i], g->dims[i]))
+			return false;
+	return true;
+}
+
+uint32_t loops_over(struct printer *p, const struct value *v, const struct value *read,
+		    const char **ix)
 {
 	const char *all[1];
 	uint32_t rank = v->type.rank;
 
-	if (rank < 2 || !lies_flat(p, read, v))
+	if (rank < 2 || !(lies_flat(p, read, v) || is_array_like(p, read, v)))
 		return open_loops(p, held(p, v)->dims, rank, ix);
 	all[0] = count_of(p, v);
 	for (uint32_t i = 0; i < rank; i++)
@@ -465,6 +574,8 @@ static uint32_t find_slots(struct printer *p, struct slot *slots)
 		struct buffer *b = &p->buffers.at[i];
 		int64_t count, bytes = -1;
 		uint32_t k;
+		if (b->open)
+			continue;
 		if (is_number_text(b->count, &count) && count <= MAX_COUNT)
 			bytes = (count * b->size + 15) & ~(int64_t)15;
 		for (k = 0; k < n; k++)
@@ -496,6 +607,7 @@ const char *placed(struct printer *p, const char *body)
 			names[i] = number_text(p, fixed);
 			fixed += slots[i].bytes;
 		}
+	body = with_rooms(p, body);
 	last = number_text(p, fixed);
 	for (uint32_t i = 0; i < n; i++)
 		if (slots[i].bytes < 0) {

@@ -11,20 +11,16 @@
 
 #include "c/internal.h"
 
-#define LONG_BODY   600 /* lines: gcc takes nearly a second for so many */
-#define HEAVY_LINES 120 /* of the functions that do the most: gcc -O3 takes 0.1 s for so many */
+#define LONG_BODY   500  /* lines: gcc takes nearly a second for so many */
+#define HEAVY_LINES 120  /* of the functions that do the most: gcc -O3 takes 0.1 s for so many */
+#define COLD_SHARE  0.01 /* of all work: what functions that are not optimised may do together */
+#define RUN_SHARE   0.05 /* and what run() may do itself that is not */
 
-struct variable {
-	const char *name, *type; /* of a parameter; type "": an array on the stack */
-};
-struct variables {
-	struct words words;
-	vec(struct variable) at; /* by number of a word */
-};
 struct function {
 	const char *name, *text;
-	double work; /* of all its calls: see work_of() */
-	bool heavy;
+	double work;   /* of all its calls: see work_of() */
+	double rounds; /* of the loops of run() around a call: the most */
+	enum tier tier;
 };
 /* A loop of run() that is no function, as it makes room, and is not at its end yet */
 struct open_loop {
@@ -38,6 +34,8 @@ struct outline {
 	struct words keys;         /* texts of pieces in which names are numbers */
 	vec(struct function) made; /* by number of a key */
 	vec(struct open_loop) around;
+	double work; /* of what stays in run() */
+	bool idle;   /* that is little */
 };
 struct piece {
 	const char *s, *end;
@@ -55,7 +53,7 @@ static const char *const types[] = {
 static const char *const plain_words[] = {
 	"INFINITY", "INT16_MAX", "INT16_MIN", "INT32_MAX", "INT32_MIN",  "INT64_MAX",  "INT64_MIN",
 	"INT8_MAX", "INT8_MIN",  "NAN",       "UINT8_MAX", "UINT16_MAX", "UINT32_MAX", "UINT64_MAX",
-	"const",    "else",      "false",     "for",       "if",         "true",
+	"const",    "else",      "false",     "for",       "if",         "sizeof",     "true",
 };
 
 static bool is_one_of(const char *const *words, size_t count, const char *s, size_t len)
@@ -171,19 +169,6 @@ static const char *next_name(const char *s, const char *end, size_t *len)
 		s += n ? n : 1;
 	}
 	return NULL;
-}
-
-/* Does the text that has the name at s give the variable another value? */
-static bool is_changed(const char *s, size_t len)
-{
-	static const char *const with[] = {" = ", " += ", " -= ", " *= ", "++", "--"};
-
-	if (!strncmp(s - 2, "++", 2) || !strncmp(s - 2, "--", 2))
-		return true;
-	for (size_t i = 0; i < countof(with); i++)
-		if (!strncmp(s + len, with[i], strlen(with[i])))
-			return true;
-	return false;
 }
 
 /* Has the piece all that a function needs? */
@@ -317,7 +302,9 @@ static bool put_call(struct outline *o, struct piece *c, struct strbuf *to)
 		make_function(o, c, tabs);
 	}
 	struct function *f = &o->made.at[word_number(p, &o->keys, key, strlen(key))];
-	f->work += rounds_around(o) * work_of(p, &o->sizes, c->s, c->end);
+	double rounds = rounds_around(o);
+	f->rounds = rounds > f->rounds ? rounds : f->rounds;
+	f->work += rounds * work_of(p, &o->sizes, c->s, c->end);
 	sb_add(to, c->s, tabs);
 	if (c->result)
 		sb_printf(to, "%s = ", c->result);
@@ -367,6 +354,18 @@ static void follow_loop(struct outline *o, const char *s)
 	*vec_push(o->p->cx->arena, &o->around) = loop;
 }
 
+/* Does it call what gcc puts in the place of the call? That becomes long and slow without the
+ * optimiser. */
+static bool calls_maths(const char *s)
+{
+	while ((s = strstr(s, "ptgc_")) != NULL) {
+		if (strncmp(s, "ptgc_copy(", 10) && strncmp(s, "ptgc_index(", 11))
+			return true;
+		s++;
+	}
+	return false;
+}
+
 static int by_work(const void *a, const void *b)
 {
 	const struct function *f = *(const struct function *const *)a,
@@ -375,32 +374,53 @@ static int by_work(const void *a, const void *b)
 	return f->work != g->work ? (f->work < g->work ? 1 : -1) : (f > g) - (f < g);
 }
 
-/* Marks the functions that do the most, as many as there is room for */
-static void mark_heavy(struct outline *o)
+/* Says of each function which tier it is in. Heavy are those that do the most, as many as there is
+ * room for; cold are those outside of all loops of run() that do the least. */
+static void find_tiers(struct outline *o)
 {
 	vec(struct function *) order = {0};
-	uint32_t lines = 0;
+	uint32_t lines = 0, n;
+	double all = o->work, cold = 0;
 
-	for (uint32_t i = 0; i < o->made.len; i++)
+	for (uint32_t i = 0; i < o->made.len; i++) {
 		*vec_push(o->p->cx->arena, &order) = &o->made.at[i];
+		o->made.at[i].tier = LIGHT;
+		all += o->made.at[i].work;
+	}
 	if (order.len)
 		qsort(order.at, order.len, sizeof(*order.at), by_work);
-	for (uint32_t i = 0; i < order.len && lines < HEAVY_LINES; i++) {
-		order.at[i]->heavy = true;
-		lines += count_lines(order.at[i]->text);
+	for (n = 0; n < order.len && lines < HEAVY_LINES; n++) {
+		order.at[n]->tier = HEAVY;
+		lines += count_lines(order.at[n]->text);
 	}
+	for (uint32_t i = order.len; i-- > n;)
+		if (order.at[i]->rounds <= 1 && !calls_maths(order.at[i]->text) &&
+		    (cold += order.at[i]->work) <= all * COLD_SHARE)
+			order.at[i]->tier = COLD;
+	o->idle = o->work <= all * RUN_SHARE;
 }
 
-const char *loops_as_functions(struct printer *p, const struct interface *f, const char *body,
-			       struct strbuf *heavy, struct strbuf *light)
+/* A line that stays in run(). Those that make room for an array, or copy one, take no more time if
+ * they are not optimised. */
+static void count_line(struct outline *o, const char *s)
+{
+	const char *end = line_end(s);
+
+	if (!find_in_line(s, " *const ") && !find_in_line(s, "ptgc_take_room(") &&
+	    !find_in_line(s, "ptgc_copy("))
+		o->work += rounds_around(o) * work_of(o->p, &o->sizes, s, end);
+}
+
+struct loops loops_as_functions(struct printer *p, const struct interface *f, const char *body)
 {
 	struct outline o = {.p = p};
-	struct strbuf out = {.arena = p->cx->arena};
+	struct strbuf out = {.arena = p->cx->arena}, tiers[TIERS];
 	bool cuts = count_lines(body) > LONG_BODY;
 
 	if (cuts) {
 		know_inputs(&o, f);
 		know_all_in(&o, body);
+		body = with_copies(p, &o.known, body);
 	}
 	for (const char *s = body, *end; *s; s = end) {
 		struct piece c = {.s = s, .end = cuts ? piece_end(s) : NULL};
@@ -409,11 +429,18 @@ const char *loops_as_functions(struct printer *p, const struct interface *f, con
 			continue;
 		end = line_end(s) + 1;
 		follow_loop(&o, s);
-		if (!is_piece_mark(s))
-			sb_add(&out, s, (size_t)(end - s));
+		if (is_piece_mark(s))
+			continue;
+		count_line(&o, s);
+		sb_add(&out, s, (size_t)(end - s));
 	}
-	mark_heavy(&o);
+	find_tiers(&o);
+	for (uint32_t i = 0; i < TIERS; i++)
+		tiers[i] = (struct strbuf){.arena = p->cx->arena};
 	for (uint32_t i = 0; i < o.made.len; i++)
-		sb_str(o.made.at[i].heavy ? heavy : light, o.made.at[i].text);
-	return out.s ? out.s : "";
+		sb_str(&tiers[o.made.at[i].tier], o.made.at[i].text);
+	struct loops l = {.run = out.s ? out.s : "", .run_is_cold = o.idle};
+	for (uint32_t i = 0; i < TIERS; i++)
+		l.functions[i] = tiers[i].s ? tiers[i].s : "";
+	return l;
 }

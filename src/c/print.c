@@ -466,40 +466,53 @@ static void print_messages(struct printer *p, struct strbuf *to)
 
 /* With these four passes, -Og takes gcc 12 half of the time of -O1, and what it makes of a sampler
  * takes 1.0 to 1.25 of the time. */
-static void ask_for_less(struct strbuf *to)
+#define LESS                                                                                       \
+	"\"Og\", \"move-loop-invariants\", \"tree-sra\", \"ssa-phiopt\", \\\n\t\"if-conversion\""
+#define NOTHING "\"O0\""
+
+#define IF_GCC "#if defined __GNUC__ && !defined __clang__ && !defined PTGC_O3\n"
+
+static void ask_gcc(struct strbuf *to, const char *request)
 {
-	sb_str(to, "/* what follows is long: -DPTGC_O3 leaves it at -O3 */\n"
-		   "#if defined __GNUC__ && !defined __clang__ && !defined PTGC_O3\n"
-		   "#pragma GCC optimize(\"Og\", \"move-loop-invariants\", \"tree-sra\", "
-		   "\"ssa-phiopt\", \\\n"
-		   "\t\"if-conversion\")\n"
-		   "#endif\n");
+	sb_printf(to, IF_GCC "#pragma GCC optimize(%s)\n#endif\n", request);
 }
 
 /* gcc takes minutes for the passes that it has at -O3 alone where the code is that long, and gcc 12
  * may fail in one of them. A run() whose loops are functions has little left that gets faster. Of
- * many loops a few do nearly all of the work: these are left at -O3. */
-static void print_code(struct strbuf *to, const char *heavy, const char *light, const char *code)
+ * many loops a few do nearly all of the work: these are left at -O3. Many of the others are run
+ * only when the run begins or ends: no pass of the optimiser is worth its time for them, nor for a
+ * run() that does little more than to call functions. */
+static void print_code(struct strbuf *to, const struct loops *l, const char *code)
 {
-	bool many = count_lines(light) > LONG_LOOPS;
+	const char *heavy = l->functions[HEAVY], *light = l->functions[LIGHT],
+		   *cold = l->functions[COLD];
+	bool many = count_lines(light) + count_lines(cold) > LONG_LOOPS;
 
 	sb_str(to, heavy);
 	if (!many)
-		sb_str(to, light);
+		sb_printf(to, "%s%s", light, cold);
 	if (*heavy || count_lines(code) > LONG_CODE)
-		ask_for_less(to);
-	if (many)
+		sb_str(to, "/* what follows is long: -DPTGC_O3 leaves it at -O3 */\n");
+	if (many) {
+		sb_str(to, IF_GCC "#pragma GCC push_options\n#endif\n");
+		ask_gcc(to, NOTHING);
+		sb_printf(to, "%s" IF_GCC "#pragma GCC pop_options\n#endif\n", cold);
+		ask_gcc(to, LESS);
 		sb_str(to, light);
+	}
+	if (*heavy && l->run_is_cold)
+		ask_gcc(to, NOTHING);
+	else if (!many && (*heavy || count_lines(code) > LONG_CODE))
+		ask_gcc(to, LESS);
 	sb_str(to, code);
 }
 
 static void print_file(struct printer *p, const struct interface *f, const char *checks,
 		       struct strbuf *to, const struct strbuf *header)
 {
-	struct strbuf heavy = {.arena = p->cx->arena}, light = heavy;
 	const char *body = without_unread(p, p->out.s ? p->out.s : "");
-	body = loops_as_functions(p, f, body, &heavy, &light);
-	const char *start = textf(p, "%s%s", checks, placed(p, body));
+	struct loops l = loops_as_functions(p, f, body);
+	const char *start = textf(p, "%s%s", checks, placed(p, l.run));
 	struct strbuf run = {.arena = p->cx->arena};
 
 	sb_printf(
@@ -548,11 +561,13 @@ static void print_file(struct printer *p, const struct interface *f, const char 
 	if (*checks)
 		sb_str(to, "#define PTGC_MOST (INT64_MAX / 64) /* elements of an array */\n");
 	sb_str(to, "\n");
-	const char *first = heavy.s ? heavy.s : "", *then = light.s ? light.s : "";
-	functions(p, textf(p, "%s%s%s", first, then, code), to);
+	functions(p,
+		  textf(p, "%s%s%s%s", l.functions[HEAVY], l.functions[LIGHT], l.functions[COLD],
+			code),
+		  to);
 	print_arrays(p, to);
 	print_find_weights(p, to);
-	print_code(to, first, then, code);
+	print_code(to, &l, code);
 	print_messages(p, to);
 }
 

@@ -392,6 +392,18 @@ bool mentions(const char *text, const char *name)
 	return false;
 }
 
+bool is_changed(const char *s, size_t len)
+{
+	static const char *const with[] = {" = ", " += ", " -= ", " *= ", "++", "--"};
+
+	if (!strncmp(s - 2, "++", 2) || !strncmp(s - 2, "--", 2))
+		return true;
+	for (size_t i = 0; i < countof(with); i++)
+		if (!strncmp(s + len, with[i], strlen(with[i])))
+			return true;
+	return false;
+}
+
 /* --- dtypes and elements --- */
 
 const char *memory_type(enum dtype t)

@@ -15,8 +15,7 @@
 #define DIVISION      20 /* characters that take as long */
 #define CALL          20
 
-/* Where the line at s has that text; NULL: nowhere */
-static const char *find_in_line(const char *s, const char *text)
+const char *find_in_line(const char *s, const char *text)
 {
 	size_t n = strlen(text), length = strcspn(s, "\n");
 

@@ -1,0 +1,125 @@
+/*
+ * copies.c: loops that only copy, as calls. In: a body of run(). Out: the same, with a call of
+ * ptgc_copy() for `for (...; j < 10; ++j) a[(i * 32) + (4 + j)] = b[(i * 10) + j]`. At -O3 gcc does
+ * so by itself, but long files ask for less.
+ */
+#include <string.h>
+
+#include "c/internal.h"
+
+#define SHORT_COPY 8 /* elements: a loop takes no longer */
+
+/* Are the places that the index counts, of `len` characters, one behind the other as the variable
+ * grows? Yes where it is added, and the sum is only added to others: `(i * 32) + (4 + j)`. Then
+ * *first is the text of the first place. */
+static bool counts_by_one(struct printer *p, const char *index, size_t len, const char *variable,
+			  const char **first)
+{
+	const char *s = textf(p, "%.*s", (int)len, index), *at = NULL;
+	size_t n = strlen(variable);
+
+	for (const char *w = s; *w; w += word_length(w) ? word_length(w) : 1)
+		if (word_length(w) == n && !memcmp(w, variable, n)) {
+			if (at)
+				return false;
+			at = w;
+		}
+	*first = "";
+	if (at == s && len == n)
+		return true;
+	if (!at || at - s < 3 || memcmp(at - 3, " + ", 3) || strpbrk(s, "[?,") ||
+	    at[n + strspn(at + n, ")")])
+		return false;
+	uint32_t closed = 0;
+	for (const char *c = at; c > s; c--) { /* the parentheses around it */
+		if (c[-1] == ')')
+			closed++;
+		if (c[-1] != '(' || (closed && closed--))
+			continue;
+		const char *open = c - 1;
+		if (open != s && open[-1] != '(' && (open - s < 3 || memcmp(open - 3, " + ", 3)))
+			return false;
+	}
+	*first = textf(p, " + %.*s%s", (int)(at - 3 - s), s, at + n);
+	return true;
+}
+
+/* The type of the elements of the array with that name; NULL: it is none that has a name outside */
+static const char *type_of(struct printer *p, const struct variables *known, const char *name,
+			   size_t len)
+{
+	uint32_t k = word_number(p, &known->words, name, len);
+	const char *type = k == UINT32_MAX ? "" : known->at.at[k].type;
+
+	if (!strchr(type, '*'))
+		return NULL;
+	return !strncmp(type, "const ", 6) ? type + 6 : type;
+}
+
+/* The call for the loop that begins with the line at s, and where the loop ends; NULL: it does more
+ * than to copy */
+static const char *copy_of(struct printer *p, const struct variables *known, const char *s,
+			   const char **end)
+{
+	size_t tabs = strspn(s, "\t");
+	const char *most, *to, *from, *at, *to_first, *from_first;
+	int64_t count;
+
+	s += tabs;
+	if (strncmp(s, "for (int64_t ", 13))
+		return NULL;
+	const char *variable = textf(p, "%.*s", (int)word_length(s + 13), s + 13);
+	size_t n = strlen(variable);
+	const char *head = textf(p, "for (int64_t %s = 0; %s < ", variable, variable);
+	const char *tail = textf(p, "; ++%s) {\n", variable);
+	if (strncmp(s, head, strlen(head)))
+		return NULL;
+	most = s + strlen(head);
+	s = strstr(most, tail);
+	if (!s || memchr(most, '\n', (size_t)(s - most)))
+		return NULL;
+	most = textf(p, "%.*s", (int)(s - most), most);
+	if (is_number_text(most, &count) && count < SHORT_COPY)
+		return NULL;
+	s += strlen(tail);
+	to = s + strspn(s, "\t");
+	at = to + word_length(to);
+	if (at == to || *at != '[' || !(s = find_in_line(at, "] = ")))
+		return NULL;
+	if (!counts_by_one(p, at + 1, (size_t)(s - at - 1), variable, &to_first))
+		return NULL;
+	size_t to_length = (size_t)(at - to);
+	from = s + 4;
+	at = from + word_length(from);
+	if (at == from || *at != '[' || !(s = find_in_line(at, "];")) || s[2] != '\n' ||
+	    !counts_by_one(p, at + 1, (size_t)(s - at - 1), variable, &from_first))
+		return NULL;
+	size_t from_length = (size_t)(at - from);
+	const char *type = type_of(p, known, to, to_length),
+		   *other = type_of(p, known, from, from_length);
+	s += 3;
+	if (!type || !other || strcmp(type, other) || strspn(s, "\t") != tabs || s[tabs] != '}' ||
+	    s[tabs + 1] != '\n' || (to_length == from_length && !memcmp(to, from, to_length)) ||
+	    mentions(most, variable) || !n)
+		return NULL;
+	*end = s + tabs + 2;
+	return textf(p, "ptgc_copy(%.*s%s, %.*s%s, %s, sizeof(*%.*s));\n", (int)to_length, to,
+		     to_first, (int)from_length, from, from_first, most, (int)to_length, to);
+}
+
+const char *with_copies(struct printer *p, const struct variables *known, const char *body)
+{
+	struct strbuf out = {.arena = p->cx->arena};
+
+	for (const char *s = body, *end; *s; s = end) {
+		const char *call = copy_of(p, known, s, &end);
+		if (call) {
+			sb_add(&out, s, strspn(s, "\t"));
+			sb_str(&out, call);
+			continue;
+		}
+		end = s + strcspn(s, "\n") + 1;
+		sb_add(&out, s, (size_t)(end - s));
+	}
+	return out.s ? out.s : "";
+}
