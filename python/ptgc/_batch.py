@@ -15,7 +15,7 @@ from pytensor.graph.replace import clone_replace, graph_replace, vectorize_graph
 from pytensor.graph.rewriting.basic import dfs_rewriter, node_rewriter
 from pytensor.graph.rewriting.utils import rewrite_graph
 from pytensor.graph.traversal import ancestors, apply_ancestors
-from pytensor.tensor.basic import MakeVector, expand_dims, get_underlying_scalar_constant_value
+from pytensor.tensor.basic import MakeVector, Split, expand_dims, get_underlying_scalar_constant_value
 from pytensor.tensor.elemwise import CAReduce
 from pytensor.tensor.extra_ops import broadcast_to
 from pytensor.tensor.linalg import Cholesky
@@ -94,6 +94,19 @@ def without_known_factors(outputs: list[Variable]) -> list[Variable]:
     return list(whole.outputs)
 
 
+def with_lengths_of_one(outputs: list[Variable]) -> list[Variable]:
+    """The same graph where a part of a Split that has the length 1 has it by an axis of its own. PyTensor's vectorize_graph
+    forgets that length, and then takes a sum with the part for one of unlike lengths: Split is the gradient of Join."""
+    whole = FunctionGraph(outputs=clone_replace(outputs), clone=False)
+    for node in whole.toposort():
+        axis = getattr(node.op, "axis", None) if isinstance(node.op, Split) else None
+        if axis is not None and any(v.type.shape[axis] == 1 for v in node.outputs):
+            new = node.op.make_node(*node.inputs).outputs
+            new = [expand_dims(v.squeeze(axis), axis) if v.type.shape[axis] == 1 else v for v in new]
+            whole.replace_all(zip(node.outputs, new), import_missing=True)
+    return list(whole.outputs)
+
+
 def axis_of_points(length: Variable, x: Variable) -> tuple[int, int]:
     """(k, b), if the length is x.shape[:b][k], which is how vectorize_graph writes that of a batch of b dims; else
     (-1, 0)."""
@@ -161,7 +174,7 @@ def vectorized(inputs: list[Variable], outputs: list[Variable], batch: Any) -> t
         first = min(whole.index(name) for name in own)  # dims before this one need not be there
         replace[point] = expand_dims(new, [k for k, n in enumerate(whole[first:]) if n not in own])
     try:
-        outputs_of_point = without_known_factors(without_axes_of_numbers(list(outputs)))
+        outputs_of_point = with_lengths_of_one(without_known_factors(without_axes_of_numbers(list(outputs))))
         whole_graph = FunctionGraph(outputs=vectorize_graph(outputs_of_point, replace), clone=False)
     except (NotImplementedError, AxisError) as e:  # of an axis of one number, as in softmax
         raise ValueError(f"batch: PyTensor cannot vectorize the graph: {e}") from None

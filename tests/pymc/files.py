@@ -430,6 +430,23 @@ def many_points_of_a_spatial_model():
     np.testing.assert_allclose(dlogp, [model.compile_dlogp(mode=PYTHON)(p) for p in points], rtol=1e-8)
 
 
+def many_points_of_named_dims():
+    """Effects that sum to zero: the gradient of PyMC's transform splits off a part of length 1"""
+    import pymc.dims as pmd
+
+    with pm.Model(coords={"a": ["x", "y"], "b": [1, 2, 3]}) as model:
+        d = pmd.Data("d", np.ones((2, 3)), dims=("a", "b"))
+        z = pmd.ZeroSumNormal("z", 1, core_dims="b", dims=("a", "b"))
+        mu = pmd.Normal("mu", 0, 1, dims="a") * pmd.HalfNormal("s", 1, dims="b") * d + z
+        pmd.Normal("y", mu, 1, observed=pmd.as_xtensor(np.arange(6.0).reshape(2, 3), dims=("a", "b")))
+    start = model.initial_point()
+    points = [{k: v + numbers(n).normal(0, 0.3, np.shape(v)) for k, v in start.items()} for n in range(3)]
+    logp, dlogp = ptgc.compile_density(model, batch="points")(**{k: np.stack([p[k] for p in points]) for k in start})
+    np.testing.assert_allclose(logp, [model.compile_logp(mode=PYTHON)(p) for p in points], rtol=1e-10)
+    np.testing.assert_allclose(dlogp, [model.compile_dlogp(mode=PYTHON)(p) for p in points], rtol=1e-8)
+    assert ptgc.compile_nuts(model, draws=5, tune=5, chains=2).sample(1).posterior["z"].shape == (2, 5, 2, 3)
+
+
 def densities_in_c():
     """The function of the C that is written for a density, at other data than those of the model; and the library"""
     for build in (line, counties, effects, written, contrasts):
@@ -632,7 +649,7 @@ def refusal(kind, call):
 TESTS = [
     a_step_method_of_its_own, models_that_are_refused, densities, samplers, predictions, predictions_by_parts,
     files_that_are_read, coordinates_that_are_read, values_of_data, refits, densities_in_c, many_points_of_a_spatial_model,
-    doubts_about_draws, missing_values, dims_of_any_name, data_that_are_set_later,
+    many_points_of_named_dims, doubts_about_draws, missing_values, dims_of_any_name, data_that_are_set_later,
 ]  # fmt: skip
 
 if __name__ == "__main__":
