@@ -33,6 +33,7 @@ from pytensor.tensor.rewriting.math import local_add_canonizer, local_expm1
 
 from ptgc._data import Which, dims_of_model, lengths_read, with_inputs
 from ptgc._left_out import is_elementwise, of_one_dtype
+from ptgc._ops import is_xtensor
 
 FOLDING = ("constant_folding", "topo_constant_folding")
 # Called stabilizing too, but these fold constants into others, or change where axes are added; see expm1_alone()
@@ -370,6 +371,8 @@ def call_of_density(rv: Variable, value: Variable, named) -> Variable | None:
     if not is_draw(rv) or not type(node.op).__module__.startswith(("pymc.", "pytensor.")):
         return None
     plain = isinstance(node.op, RandomVariable)
+    if not plain and not getattr(node.op, "extended_signature", None):  # of a truncated draw, or one that is partly observed
+        return None
     parameters = list(node.op.dist_params(node))
     if any(is_draw(p) and p not in named for p in parameters) or (not plain and len(node.op.rng_params(node)) != 1):
         return None
@@ -379,7 +382,10 @@ def call_of_density(rv: Variable, value: Variable, named) -> Variable | None:
         if isinstance(v, Constant) and v.data.size > 1 and not v.name:
             given[k] = v.clone()
             given[k].name = f"{rv.name}_{name}"
-    inputs, body = density_of(rv, given, names, value)
+    try:
+        inputs, body = density_of(rv, given, names, value)
+    except AttributeError:  # PyMC reads numbers of the parameters, as of Interpolated: they are constants and no others
+        return None
     return called(label_of(node.op), inputs, body, [value, *given])
 
 
@@ -587,6 +593,9 @@ def log_density(model, gradient=None, data: Which = None) -> Density:
     """The log density of a PyMC model, term by term, and its gradient by the value variables that are no integers if
     the rewrites for it are given. Numbers of the model that stand in several places get names. data: those that are
     inputs."""
+    for v in [*model.basic_RVs, *model.potentials]:
+        if is_xtensor(v.type):
+            raise ValueError(f"the variable {v.name} has named dims, which a text has not: export_density takes pymc.dims")
     model, data_inputs = with_inputs(model, data)
     inputs = [*model.value_vars, *data_inputs]
     rvs = list(model.basic_RVs)
