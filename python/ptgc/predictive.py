@@ -15,7 +15,7 @@ from pytensor.graph.replace import clone_replace
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.type import TensorType
 
-from ptgc._data import DRAWS, Data, Which, data_option
+from ptgc._data import DRAWS, Data, Which, data_option, draw_of
 from ptgc._modelfile import OfModel, described, options_of
 from ptgc._one_pass import one_pass
 from ptgc._samplable import refuse_own_samplers
@@ -38,11 +38,13 @@ def drawn_outputs(model: Any, prior: bool, var_names: Sequence[str] | None) -> l
         raise ValueError(no_such("var_names: the model has no variable", unknown[0], list(model.named_vars)))
     if prior:
         asked = {v.name for v in model.basic_RVs + model.deterministics} if var_names is None else set(var_names)
-        return [model[name] for name in sorted(get_default_varnames(asked, include_transformed=False))]
-    if var_names is not None:
-        return [model[name] for name in var_names]
-    found = [*model.observed_RVs, *observed_dependent_deterministics(model)]
-    return list(get_default_varnames(list(dict.fromkeys(found)), include_transformed=False))
+        names = sorted(get_default_varnames(asked, include_transformed=False))
+    elif var_names is not None:
+        names = var_names
+    else:
+        found = [*model.observed_RVs, *observed_dependent_deterministics(model)]
+        names = [v.name for v in get_default_varnames(list(dict.fromkeys(found)), include_transformed=False)]
+    return [draw_of(model[name]) for name in names]
 
 
 def name_generators(model: Any, generators: Sequence[Variable]) -> list[str]:

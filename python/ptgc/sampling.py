@@ -43,7 +43,7 @@ from ptgc._nuts_ops import (
 )
 from ptgc._predictions import WORDS, Predicted, Predictions
 from ptgc._run import Checkpoint, Run, own_name, progress_of, warn_of_stop
-from ptgc._samplable import check_samplable
+from ptgc._samplable import check_samplable, refuse_draws
 from ptgc.errors import no_such
 from ptgc.export import (
     Exported,
@@ -152,6 +152,7 @@ def density_graph(data: Data, start: Start) -> tuple[FunctionGraph, list[Variabl
     """From points [chains, d] and data to log densities and gradients, with PyTensor's rewrites; and those data."""
     model, q = data.model, pt.vector("q", shape=start.point.type.shape, dtype="float64")
     values, (logp,) = without_named_dims(model.value_vars, [model.logp()])
+    refuse_draws(logp)
     slopes = [g.ravel() for g in pytensor.grad(logp, values, disconnected_inputs="ignore")]
     parts = dict(zip(values, parts_of(model, start, q)))
     graph = data.placed(graph_replace([logp, pt.concatenate(slopes)], parts, strict=False))

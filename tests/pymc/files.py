@@ -607,6 +607,35 @@ def a_step_method_of_its_own():
         STEP_METHODS.remove(OwnStep)
 
 
+def rows_that_stand_for_more():
+    """total_size=: data of other lengths, and predictions"""
+    def build(n):
+        x = numbers(n).normal(size=n)
+        with pm.Model() as model:
+            a = pm.Normal("a", 0, 1)
+            pm.Normal("y", a, 1, observed=x, total_size=200)
+            pm.MvNormal("z", pt.stack([a, 2 * a]), np.eye(2), observed=np.stack([x, -x], 1), total_size=[100, ...])
+        return model
+
+    files = ptgc.compile_density(build(6), data="inputs"), ptgc.compile_nuts(build(6), data="inputs", draws=4, tune=4, chains=1)
+    for n in LENGTHS:
+        model, x = build(n), numbers(n).normal(size=n)
+        data, at = {"y": x, "z": np.stack([x, -x], 1)}, {"a": np.array(0.3)}
+        logp, dlogp = files[0](**at, **data)
+        np.testing.assert_allclose(logp, model.compile_logp(mode=PYTHON)(at), rtol=1e-10)
+        np.testing.assert_allclose(dlogp, model.compile_dlogp(mode=PYTHON)(at), rtol=1e-8)
+        found = files[1].sample(1, data=data)
+        at = {"a": found.posterior["a"].values[0, 0]}
+        np.testing.assert_allclose(found.sample_stats["lp"].values[0, 0], model.compile_logp(mode=PYTHON)(at), rtol=1e-9)
+    model = build(6)
+    prior = ptgc.compile_predictive(model, prior=True)
+    got = dict(zip(prior.outputs, prior(draws=np.array(5), **prior.generators(3))))
+    with model:
+        want = pm.sample_prior_predictive(5, random_seed=3, compile_kwargs={"mode": PYTHON})
+    for name, group in (("a", "prior"), ("y", "prior_predictive"), ("z", "prior_predictive")):
+        np.testing.assert_allclose(got[name], want[group][name].values[0], rtol=1e-12)
+
+
 def models_that_are_refused():
     """By messages that say what helps"""
     def simulate(rng, a, size=None):
@@ -618,6 +647,8 @@ def models_that_are_refused():
         pm.Normal("y", pm.Bernoulli("z", 0.5), 1, observed=1.0)
     with pm.Model() as simulator:
         pm.Simulator("y", simulate, pm.Normal("a"), observed=np.ones(3))
+    with pm.Model() as minibatch:
+        pm.Normal("y", pm.Normal("a"), 1, observed=pm.Minibatch(np.arange(9.0), batch_size=3), total_size=9)
     with pm.Model() as empty:
         pm.Normal("y", 0, 1, observed=[1.0, 2])
     for words, call in (
@@ -625,6 +656,8 @@ def models_that_are_refused():
         (["z is discrete", "pm.Mixture"], lambda: ptgc.sample(discrete)),
         (["y is a pm.Simulator", "pm.sample_smc"], lambda: ptgc.sample(simulator)),
         (["y is a pm.Simulator"], lambda: ptgc.compile_density(simulator)),
+        (["pm.Minibatch", "pm.Data"], lambda: ptgc.compile_density(minibatch)),
+        (["pm.Minibatch"], lambda: ptgc.compile_nuts(minibatch)), (["pm.Minibatch"], lambda: ptgc.compile_density(minibatch, batch="k")),
         (["no free variable"], lambda: ptgc.sample(empty)), (["no free variable"], lambda: ptgc.compile_density(empty)),
     ):  # fmt: skip
         assert all(word in (text := refusal(ValueError, call)) for word in words), text
@@ -649,7 +682,7 @@ def refusal(kind, call):
 TESTS = [
     a_step_method_of_its_own, models_that_are_refused, densities, samplers, predictions, predictions_by_parts,
     files_that_are_read, coordinates_that_are_read, values_of_data, refits, densities_in_c, many_points_of_a_spatial_model,
-    many_points_of_named_dims, doubts_about_draws, missing_values, dims_of_any_name, data_that_are_set_later,
+    many_points_of_named_dims, rows_that_stand_for_more, doubts_about_draws, missing_values, dims_of_any_name, data_that_are_set_later,
 ]  # fmt: skip
 
 if __name__ == "__main__":
