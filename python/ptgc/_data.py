@@ -43,7 +43,8 @@ def partly_missing(model: Any) -> list[str]:
 def names_of_inputs(model: Any, data: Which) -> set[str]:
     """The names of the data that become inputs. None: those of ``pm.Data``; "inputs": these and all that is observed;
     "constants": none; a list: those that it names."""
-    shared, partly = {v.name for v in model.data_vars}, partly_missing(model)
+    partly = partly_missing(model)
+    shared = {v.name for v in model.data_vars if isinstance(v, SharedVariable)}  # others are frozen
     every = shared | {rv.name for rv in constant_observations(model) if rv.name not in partly}
     if data is None or isinstance(data, str):
         choices = {None: shared, "inputs": every, "constants": set()}

@@ -607,6 +607,28 @@ def a_step_method_of_its_own():
         STEP_METHODS.remove(OwnStep)
 
 
+def frozen_models():
+    """PyMC's freeze_dims_and_data makes constants of pm.Data and of lengths: those are no inputs, what is observed may be"""
+    from pymc.model.transform.optimization import freeze_dims_and_data
+
+    with pm.Model(coords={"row": range(3)}) as model:
+        x, seen = pm.Data("x", [1.0, 2, 3], dims="row"), pm.Data("seen", [1.0, 2, 4], dims="row")
+        pm.Normal("y", pm.Normal("a") * x, pm.HalfNormal("b", dims="row"), observed=seen, dims="row")
+    frozen, at = freeze_dims_and_data(model), model.initial_point()
+    for data, inputs in ((None, []), ("inputs", ["y"]), ("constants", [])):
+        density = ptgc.compile_density(frozen, data=data)
+        assert density.inputs == [*(v.name for v in frozen.value_vars), *inputs], density
+        np.testing.assert_allclose(density(**at)[1], frozen.compile_dlogp(mode=PYTHON)(at), rtol=1e-10)
+    found = ptgc.compile_nuts(frozen, draws=3, tune=3, chains=2).sample(1)
+    np.testing.assert_array_equal(found.constant_data["x"].values, [1, 2, 3])
+    np.testing.assert_array_equal(found.observed_data["y"].values, [1, 2, 4])
+    assert found.constant_data["x"].dims == ("row",) and list(found.posterior["row"].values) == [0, 1, 2]
+    prior = ptgc.compile_predictive(frozen, prior=True)
+    assert prior.inputs[0] == "draws" and "x" not in prior.inputs
+    assert "x: " not in ptgc.to_ptg(frozen)
+    assert "no data 'x'" in refusal(ValueError, lambda: ptgc.compile_density(frozen, data=["x"]))
+
+
 def rows_that_stand_for_more():
     """total_size=: data of other lengths, and predictions"""
     def build(n):
@@ -682,7 +704,7 @@ def refusal(kind, call):
 TESTS = [
     a_step_method_of_its_own, models_that_are_refused, densities, samplers, predictions, predictions_by_parts,
     files_that_are_read, coordinates_that_are_read, values_of_data, refits, densities_in_c, many_points_of_a_spatial_model,
-    many_points_of_named_dims, rows_that_stand_for_more, doubts_about_draws, missing_values, dims_of_any_name, data_that_are_set_later,
+    many_points_of_named_dims, rows_that_stand_for_more, frozen_models, doubts_about_draws, missing_values, dims_of_any_name, data_that_are_set_later,
 ]  # fmt: skip
 
 if __name__ == "__main__":
