@@ -384,28 +384,39 @@ def call_of_density(rv: Variable, value: Variable, named) -> Variable | None:
             given[k].name = f"{rv.name}_{name}"
     try:
         inputs, body = density_of(rv, given, names, value)
-    except AttributeError:  # PyMC reads numbers of the parameters, as of Interpolated: they are constants and no others
+    except (AttributeError, NotImplementedError):  # PyMC reads numbers of the parameters, as of Interpolated and LKJCorr
         return None
-    return called(label_of(node.op), inputs, body, [value, *given])
+    return called(label_of(node.op), inputs, body, [value, *(g for g in given if not is_infinite(g))])
 
 
 def label_of(op) -> str:
     return f"{getattr(op, '_print_name', [type(op).__name__.removesuffix('RV')])[0]}_logp"
 
 
+def is_infinite(v: Variable) -> bool:
+    """Is v a bound that is none? Then PyMC writes another density, whose gradient is a number there."""
+    return isinstance(v, Constant) and v.type.dtype.startswith("float") and v.data.size == 1 and bool(np.isinf(v.data).all())
+
+
 def density_of(
     rv: Variable, given: list[Variable], names: list[str], value: Variable
 ) -> tuple[list[Variable], Variable]:
-    """PyMC's log density of a draw as a function: its inputs, a value and parameters like those given; its body."""
+    """PyMC's log density of a draw as a function: its inputs, a value and parameters like those given, but of infinite
+    ones; its body."""
     node = rv.owner
-    x, inner = value.type("x"), [g.type(name) for g, name in zip(given, names)]
-    parameters = node.op.dist_params(node)
-    new = {p: i if p.type == i.type else i.dimshuffle(*["x"] * p.type.ndim) for p, i in zip(parameters, inner)}
+    x, inner = value.type("x"), [g if is_infinite(g) else g.type(name) for g, name in zip(given, names)]
+    new: dict[Variable, list[Variable]] = {}  # a list, as two parameters may be one variable
+    for p, i in zip(node.op.dist_params(node), inner):
+        if p.type != i.type:
+            wide = ["x"] * p.type.ndim
+            i = pt.constant(i.data.reshape([1] * len(wide))) if isinstance(i, Constant) else i.dimshuffle(*wide)
+        new.setdefault(p, []).append(i)
     if isinstance(node.op, RandomVariable):  # of the value's own lengths
         batch = x.type.ndim - node.op.ndim_supp
-        new[node.inputs[1]] = pt.as_tensor([x.shape[k] for k in range(batch)]) if batch else node.inputs[1]
-    drawn = node.op.make_node(*[new.get(v, v) for v in node.inputs]).outputs[node.outputs.index(rv)]
-    return [x, *inner], sys.modules["pymc"].logp(drawn, x)
+        new[node.inputs[1]] = [pt.as_tensor([x.shape[k] for k in range(batch)]) if batch else node.inputs[1]]
+    inputs = [new[v].pop(0) if new.get(v) else v for v in node.inputs]
+    drawn = node.op.make_node(*inputs).outputs[node.outputs.index(rv)]
+    return [x, *(i for i in inner if not is_infinite(i))], sys.modules["pymc"].logp(drawn, x)
 
 
 def bindings(body: Variable, inputs: list[Variable], v: Variable) -> dict[Variable, Variable] | None:

@@ -252,8 +252,8 @@ def check_integers(tmp):
 
 
 def check_own_terms(tmp):
-    """Of a truncated draw, of vectors that are partly observed, of a table: PyMC's terms, as no call says them. Named dims
-    are refused."""
+    """Of a truncated draw, of vectors that are partly observed, of a table: PyMC's terms, as no call says them. With an
+    infinite bound the gradient is a number. Named dims are refused."""
     x = np.linspace(-2, 2, 9)
     with pm.Model() as model:
         mu, ip = pm.Normal("mu", 0, 1, shape=2), pm.Interpolated("ip", x, np.exp(-x * x))
@@ -264,6 +264,18 @@ def check_own_terms(tmp):
     for gradient in False, True:
         run, _ = loaded(tmp, model, gradient)
         check_values("own terms", model, run, gradient)
+    with pm.Model() as model:
+        a = pm.HalfNormal("a")
+        pm.TruncatedNormal("t", a, 1, lower=-a, shape=2)
+        pm.TruncatedNormal("u", a, a, upper=a + 1)
+        pm.TruncatedNormal("v", a, 2, lower=0.5, upper=np.inf, observed=[1.0, 2])
+    for gradient in False, True:
+        run, text = loaded(tmp, model, gradient)
+        check_values("bounds that are none", model, run, gradient)
+    assert "fn TruncatedNormal_logp_2(x, mu, sigma, upper)" in text and "(upper - mu) / sigma" in text, text
+    with pm.Model() as model:
+        pm.LKJCorr("r", n=2, eta=2.0)
+    check_values("LKJCorr", model, ptgc.load(ptgc.to_ptg(model)), False)
     with pm.Model(coords={"a": [1, 2]}) as model:
         importlib.import_module("pymc.dims").Normal("named", 0, 1, dims="a")
     try:
