@@ -31,6 +31,7 @@ from pytensor.tensor.math import All, Any, Sum
 from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.rewriting.math import local_add_canonizer, local_expm1
 
+from ptgc._batch import without_axes_of_numbers
 from ptgc._data import Which, dims_of_model, lengths_read, with_inputs
 from ptgc._left_out import is_elementwise, of_one_dtype
 from ptgc._ops import is_xtensor
@@ -299,7 +300,9 @@ def narrowed(v: Variable) -> Variable | None:
 @node_rewriter([Elemwise])
 def cancelled(fgraph, node):
     """Leaves out terms that cancel, as all of PyTensor's modes do, where the result has its axes by others."""
-    [out] = node.outputs[:1]
+    [out, *others] = node.outputs
+    if others:  # of a ScalarLoop
+        return None
     found = without_opposites(out)
     if found is None and len(node.inputs) > 1:
         new = [narrowed(v) for v in node.inputs]
@@ -416,7 +419,8 @@ def density_of(
         new[node.inputs[1]] = [pt.as_tensor([x.shape[k] for k in range(batch)]) if batch else node.inputs[1]]
     inputs = [new[v].pop(0) if new.get(v) else v for v in node.inputs]
     drawn = node.op.make_node(*inputs).outputs[node.outputs.index(rv)]
-    return [x, *(i for i in inner if not is_infinite(i))], sys.modules["pymc"].logp(drawn, x)
+    [body] = without_axes_of_numbers([sys.modules["pymc"].logp(drawn, x)])
+    return [x, *(i for i in inner if not is_infinite(i))], body
 
 
 def bindings(body: Variable, inputs: list[Variable], v: Variable) -> dict[Variable, Variable] | None:

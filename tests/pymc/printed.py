@@ -273,6 +273,13 @@ def check_own_terms(tmp):
         run, text = loaded(tmp, model, gradient)
         check_values("bounds that are none", model, run, gradient)
     assert "fn TruncatedNormal_logp_2(x, mu, sigma, upper)" in text and "(upper - mu) / sigma" in text, text
+    ring = np.roll(np.eye(4), 1, 0) + np.roll(np.eye(4), -1, 0)
+    with pm.Model() as model:  # sums one number along axis 0; and a loop of several results, of sums that cancel in part
+        a = pm.Gamma("a", 3.0, 2.0)
+        pm.CAR("r", np.zeros(4), W=ring, alpha=0.5, tau=a)
+        pm.HurdleNegativeBinomial("h", 0.4, pm.Gamma("v", 3.0, 2.0, shape=2), a, observed=[0, 3])
+    for gradient in False, True:
+        check_values("CAR", model, ptgc.load(ptgc.to_ptg(model, gradient=gradient)), gradient)
     with pm.Model() as model:
         pm.LKJCorr("r", n=2, eta=2.0)
     check_values("LKJCorr", model, ptgc.load(ptgc.to_ptg(model)), False)
