@@ -40,6 +40,8 @@ def drawn_outputs(model: Any, prior: bool, var_names: Sequence[str] | None) -> l
         asked = {v.name for v in model.basic_RVs + model.deterministics} if var_names is None else set(var_names)
         names = sorted(get_default_varnames(asked, include_transformed=False))
     elif var_names is not None:
+        if given := [v.name for v in model.free_RVs if v.name in var_names]:
+            raise ValueError(f"var_names: {given[0]} is a parameter, whose draws are inputs: leave it out")
         names = var_names
     else:
         found = [*model.observed_RVs, *observed_dependent_deterministics(model)]
@@ -186,7 +188,7 @@ def compile_predictive(
 
     The outputs are the predictions, draws first, and the generators that are left, ``y_rng_next``. With the
     generators that PyMC would make from ``random_seed``, ``exported(**draws, **exported.generators(seed))``, the
-    predictions are equal to PyMC's. var_names is that of PyMC's function. The other options are those of
+    predictions are equal to PyMC's. var_names is that of PyMC's function, without parameters. The other options are those of
     ``compile_onnx``.
     """
     from pymc.pytensorf import collect_default_updates

@@ -678,6 +678,7 @@ def models_that_are_refused():
         (["z is discrete", "pm.Mixture"], lambda: ptgc.sample(discrete)),
         (["y is a pm.Simulator", "pm.sample_smc"], lambda: ptgc.sample(simulator)),
         (["y is a pm.Simulator"], lambda: ptgc.compile_density(simulator)),
+        (["var_names: a is a parameter"], lambda: ptgc.compile_predictive(line(5), var_names=["z", "a"])),
         (["pm.Minibatch", "pm.Data"], lambda: ptgc.compile_density(minibatch)),
         (["pm.Minibatch"], lambda: ptgc.compile_nuts(minibatch)), (["pm.Minibatch"], lambda: ptgc.compile_density(minibatch, batch="k")),
         (["no free variable"], lambda: ptgc.sample(empty)), (["no free variable"], lambda: ptgc.compile_density(empty)),
