@@ -16,6 +16,7 @@ from pytensor.graph.rewriting.basic import dfs_rewriter, node_rewriter
 from pytensor.graph.rewriting.utils import rewrite_graph
 from pytensor.graph.traversal import ancestors, apply_ancestors
 from pytensor.tensor.basic import MakeVector, Split, expand_dims, get_underlying_scalar_constant_value
+from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.elemwise import CAReduce
 from pytensor.tensor.extra_ops import broadcast_to
 from pytensor.tensor.linalg import Cholesky
@@ -149,6 +150,13 @@ def local_join_dims_of_points(fgraph, node):
     return [new] if node.outputs[0].type.is_super(new.type) else None
 
 
+@node_rewriter([Blockwise])
+def local_spline_of_points(fgraph, node):
+    """PyMC's spline computes each number by itself, as many as there are: that of Interpolated."""
+    core = node.op.core_op
+    return [core(*node.inputs)] if type(core).__name__ == "SplineWrapper" else None
+
+
 def vectorized(inputs: list[Variable], outputs: list[Variable], batch: Any) -> tuple[list, list, Dims]:
     """The same graph for many points: new inputs and outputs, and the leading dims of the old inputs.
 
@@ -178,7 +186,7 @@ def vectorized(inputs: list[Variable], outputs: list[Variable], batch: Any) -> t
         whole_graph = FunctionGraph(outputs=vectorize_graph(outputs_of_point, replace), clone=False)
     except (NotImplementedError, AxisError) as e:  # of an axis of one number, as in softmax
         raise ValueError(f"batch: PyTensor cannot vectorize the graph: {e}") from None
-    dfs_rewriter(local_length_of_points, local_join_dims_of_points).rewrite(whole_graph)
+    dfs_rewriter(local_length_of_points, local_join_dims_of_points, local_spline_of_points).rewrite(whole_graph)
     results = whole_graph.outputs
     lengths = [next(new.shape[dims[v].index(name)] for v, new in zip(inputs, new_inputs) if name in dims.get(v, ()))
                for name in whole]  # fmt: skip

@@ -430,6 +430,21 @@ def many_points_of_a_spatial_model():
     np.testing.assert_allclose(dlogp, [model.compile_dlogp(mode=PYTHON)(p) for p in points], rtol=1e-8)
 
 
+def many_points_of_a_table():
+    """PyMC's Interpolated has a spline of SciPy's"""
+    x = np.linspace(-2, 2, 9)
+    with pm.Model() as model:
+        a = pm.Interpolated("a", x, np.exp(-x * x), shape=2)
+        b = pm.Interpolated("b", x, np.exp(-x))
+        pm.Normal("y", a.sum() + b, 1, observed=1.0)
+    start = model.initial_point()
+    points = [{k: v + numbers(n).normal(0, 0.3, np.shape(v)) for k, v in start.items()} for n in range(3)]
+    logp, dlogp = ptgc.compile_density(model, batch="points")(**{k: np.stack([p[k] for p in points]) for k in start})
+    np.testing.assert_allclose(logp, [model.compile_logp(mode=PYTHON)(p) for p in points], rtol=1e-10)
+    np.testing.assert_allclose(dlogp, [model.compile_dlogp(mode=PYTHON)(p) for p in points], rtol=1e-8)
+    assert ptgc.compile_nuts(model, draws=5, tune=5, chains=2).sample(1).posterior["a"].shape == (2, 5, 2)
+
+
 def many_points_of_named_dims():
     """Effects that sum to zero: the gradient of PyMC's transform splits off a part of length 1"""
     import pymc.dims as pmd
@@ -705,7 +720,7 @@ def refusal(kind, call):
 TESTS = [
     a_step_method_of_its_own, models_that_are_refused, densities, samplers, predictions, predictions_by_parts,
     files_that_are_read, coordinates_that_are_read, values_of_data, refits, densities_in_c, many_points_of_a_spatial_model,
-    many_points_of_named_dims, rows_that_stand_for_more, frozen_models, doubts_about_draws, missing_values, dims_of_any_name, data_that_are_set_later,
+    many_points_of_named_dims, many_points_of_a_table, rows_that_stand_for_more, frozen_models, doubts_about_draws, missing_values, dims_of_any_name, data_that_are_set_later,
 ]  # fmt: skip
 
 if __name__ == "__main__":
