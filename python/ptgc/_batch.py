@@ -70,7 +70,8 @@ def without_named_dims(inputs: list[Variable], outputs: list[Variable]) -> tuple
     plain = [TensorType(v.type.dtype, v.type.shape)(v.name) if is_xtensor(v.type) else v for v in inputs]
     replace = {v: as_xtensor(t, dims=v.type.dims) for v, t in zip(inputs, plain) if t is not v}
     results = graph_replace([v.values if is_xtensor(v.type) else v for v in outputs], replace, strict=False)
-    return plain, rewrite_graph(results, include=("lower_xtensor", "canonicalize"), clone=False)
+    # a copy, as rewrites of the graph itself would be rewrites of the model's
+    return plain, rewrite_graph(clone_replace(results), include=("lower_xtensor", "canonicalize"), clone=False)
 
 
 def without_axes_of_numbers(outputs: list[Variable]) -> list[Variable]:

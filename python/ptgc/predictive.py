@@ -15,6 +15,7 @@ from pytensor.graph.replace import clone_replace
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.type import TensorType
 
+from ptgc._batch import without_named_dims
 from ptgc._data import DRAWS, Data, Which, data_option, draw_of
 from ptgc._modelfile import OfModel, described, options_of
 from ptgc._one_pass import one_pass
@@ -167,6 +168,8 @@ def drawn_for_points(
     given: Data, outputs, updates, free, points, generators, length
 ) -> tuple[list[Variable], list[str] | None]:
     """The outputs for all points and the generators that are left, and what is ``looped``."""
+    free, graphs = without_named_dims(free, [*outputs, *updates.values()])
+    outputs, updates = graphs[: len(outputs)], dict(zip(updates, graphs[len(outputs) :], strict=True))
     found = one_pass(outputs, updates, dict(zip(free, points)), dict(zip(updates, generators)), length)
     if found is None:
         return point_by_point(given, outputs, updates, free, points, generators, length), None

@@ -459,7 +459,36 @@ def many_points_of_named_dims():
     logp, dlogp = ptgc.compile_density(model, batch="points")(**{k: np.stack([p[k] for p in points]) for k in start})
     np.testing.assert_allclose(logp, [model.compile_logp(mode=PYTHON)(p) for p in points], rtol=1e-10)
     np.testing.assert_allclose(dlogp, [model.compile_dlogp(mode=PYTHON)(p) for p in points], rtol=1e-8)
-    assert ptgc.compile_nuts(model, draws=5, tune=5, chains=2).sample(1).posterior["z"].shape == (2, 5, 2, 3)
+    sampler = ptgc.compile_nuts(model, draws=5, tune=5, chains=2, predict=["y"])
+    with warnings.catch_warnings(action="ignore"):
+        found = sampler.sample(1)
+    assert found.posterior["z"].shape == found.predictions["y"].shape == (2, 5, 2, 3)
+
+
+def predictions_of_named_dims():
+    """The numbers of PyMC, and the model is left as it was"""
+    import pymc.dims as pmd
+
+    with pm.Model(coords={"a": ["x", "y"], "b": [1, 2, 3]}) as model:
+        d = pmd.Data("d", np.arange(6.0).reshape(2, 3), dims=("a", "b"))
+        mu, s = pmd.Normal("mu", 0, 1, dims="a"), pmd.HalfNormal("s", 1, dims="b")
+        q = pmd.Deterministic("q", mu * s)
+        pmd.Normal("y", q * d, 1, observed=pmd.as_xtensor(np.ones((2, 3)), dims=("a", "b")), dims=("a", "b"))
+    for _ in range(2):
+        prior = ptgc.compile_predictive(model, prior=True)
+        got = dict(zip(prior.outputs, prior(draws=np.array(5), **prior.generators(3))))
+        with model:
+            want = pm.sample_prior_predictive(5, random_seed=3, compile_kwargs={"mode": PYTHON})
+        for name in ("mu", "s", "q", "y"):
+            group = "prior_predictive" if name == "y" else "prior"
+            np.testing.assert_allclose(got[name], want[group][name].values[0], rtol=1e-12)
+        posterior = ptgc.compile_predictive(model)
+        y, _ = posterior(mu=got["mu"], s=got["s"], **posterior.generators(4))
+        with model:
+            found = pm.sample_posterior_predictive(
+                want.prior.to_dataset(), random_seed=4, progressbar=False, compile_kwargs={"mode": PYTHON}
+            )
+        np.testing.assert_allclose(y, found.posterior_predictive["y"].values[0], rtol=1e-12)
 
 
 def densities_in_c():
@@ -720,7 +749,7 @@ def refusal(kind, call):
 TESTS = [
     a_step_method_of_its_own, models_that_are_refused, densities, samplers, predictions, predictions_by_parts,
     files_that_are_read, coordinates_that_are_read, values_of_data, refits, densities_in_c, many_points_of_a_spatial_model,
-    many_points_of_named_dims, many_points_of_a_table, rows_that_stand_for_more, frozen_models, doubts_about_draws, missing_values, dims_of_any_name, data_that_are_set_later,
+    many_points_of_named_dims, predictions_of_named_dims, many_points_of_a_table, rows_that_stand_for_more, frozen_models, doubts_about_draws, missing_values, dims_of_any_name, data_that_are_set_later,
 ]  # fmt: skip
 
 if __name__ == "__main__":
