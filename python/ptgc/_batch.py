@@ -15,7 +15,8 @@ from pytensor.graph.replace import clone_replace, graph_replace, vectorize_graph
 from pytensor.graph.rewriting.basic import dfs_rewriter, node_rewriter
 from pytensor.graph.rewriting.utils import rewrite_graph
 from pytensor.graph.traversal import ancestors, apply_ancestors
-from pytensor.tensor.basic import MakeVector, expand_dims, get_underlying_scalar_constant_value
+from pytensor.tensor.basic import MakeVector, Split, expand_dims, get_underlying_scalar_constant_value
+from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.elemwise import CAReduce
 from pytensor.tensor.extra_ops import broadcast_to
 from pytensor.tensor.linalg import Cholesky
@@ -69,7 +70,8 @@ def without_named_dims(inputs: list[Variable], outputs: list[Variable]) -> tuple
     plain = [TensorType(v.type.dtype, v.type.shape)(v.name) if is_xtensor(v.type) else v for v in inputs]
     replace = {v: as_xtensor(t, dims=v.type.dims) for v, t in zip(inputs, plain) if t is not v}
     results = graph_replace([v.values if is_xtensor(v.type) else v for v in outputs], replace, strict=False)
-    return plain, rewrite_graph(results, include=("lower_xtensor", "canonicalize"), clone=False)
+    # a copy, as rewrites of the graph itself would be rewrites of the model's
+    return plain, rewrite_graph(clone_replace(results), include=("lower_xtensor", "canonicalize"), clone=False)
 
 
 def without_axes_of_numbers(outputs: list[Variable]) -> list[Variable]:
@@ -91,6 +93,19 @@ def without_known_factors(outputs: list[Variable]) -> list[Variable]:
         return outputs
     whole = FunctionGraph(outputs=clone_replace(outputs), clone=False)
     optdb["canonicalize"].query("+cholesky_ldotlt").rewrite(whole)
+    return list(whole.outputs)
+
+
+def with_lengths_of_one(outputs: list[Variable]) -> list[Variable]:
+    """The same graph where a part of a Split that has the length 1 has it by an axis of its own. PyTensor's vectorize_graph
+    forgets that length, and then takes a sum with the part for one of unlike lengths: Split is the gradient of Join."""
+    whole = FunctionGraph(outputs=clone_replace(outputs), clone=False)
+    for node in whole.toposort():
+        axis = getattr(node.op, "axis", None) if isinstance(node.op, Split) else None
+        if axis is not None and any(v.type.shape[axis] == 1 for v in node.outputs):
+            new = node.op.make_node(*node.inputs).outputs
+            new = [expand_dims(v.squeeze(axis), axis) if v.type.shape[axis] == 1 else v for v in new]
+            whole.replace_all(zip(node.outputs, new), import_missing=True)
     return list(whole.outputs)
 
 
@@ -136,6 +151,13 @@ def local_join_dims_of_points(fgraph, node):
     return [new] if node.outputs[0].type.is_super(new.type) else None
 
 
+@node_rewriter([Blockwise])
+def local_spline_of_points(fgraph, node):
+    """PyMC's spline computes each number by itself, as many as there are: that of Interpolated."""
+    core = node.op.core_op
+    return [core(*node.inputs)] if type(core).__name__ == "SplineWrapper" else None
+
+
 def vectorized(inputs: list[Variable], outputs: list[Variable], batch: Any) -> tuple[list, list, Dims]:
     """The same graph for many points: new inputs and outputs, and the leading dims of the old inputs.
 
@@ -161,11 +183,11 @@ def vectorized(inputs: list[Variable], outputs: list[Variable], batch: Any) -> t
         first = min(whole.index(name) for name in own)  # dims before this one need not be there
         replace[point] = expand_dims(new, [k for k, n in enumerate(whole[first:]) if n not in own])
     try:
-        outputs_of_point = without_known_factors(without_axes_of_numbers(list(outputs)))
+        outputs_of_point = with_lengths_of_one(without_known_factors(without_axes_of_numbers(list(outputs))))
         whole_graph = FunctionGraph(outputs=vectorize_graph(outputs_of_point, replace), clone=False)
     except (NotImplementedError, AxisError) as e:  # of an axis of one number, as in softmax
         raise ValueError(f"batch: PyTensor cannot vectorize the graph: {e}") from None
-    dfs_rewriter(local_length_of_points, local_join_dims_of_points).rewrite(whole_graph)
+    dfs_rewriter(local_length_of_points, local_join_dims_of_points, local_spline_of_points).rewrite(whole_graph)
     results = whole_graph.outputs
     lengths = [next(new.shape[dims[v].index(name)] for v, new in zip(inputs, new_inputs) if name in dims.get(v, ()))
                for name in whole]  # fmt: skip

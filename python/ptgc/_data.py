@@ -16,6 +16,7 @@ from pytensor.graph.basic import Constant, Variable
 from pytensor.graph.replace import clone_replace
 from pytensor.graph.traversal import ancestors, graph_inputs
 from pytensor.tensor.type import TensorType
+from pytensor.tensor.type_other import NoneTypeT
 
 from ptgc._ops import is_xtensor
 from ptgc.errors import no_such
@@ -42,7 +43,8 @@ def partly_missing(model: Any) -> list[str]:
 def names_of_inputs(model: Any, data: Which) -> set[str]:
     """The names of the data that become inputs. None: those of ``pm.Data``; "inputs": these and all that is observed;
     "constants": none; a list: those that it names."""
-    shared, partly = {v.name for v in model.data_vars}, partly_missing(model)
+    partly = partly_missing(model)
+    shared = {v.name for v in model.data_vars if isinstance(v, SharedVariable)}  # others are frozen
     every = shared | {rv.name for rv in constant_observations(model) if rv.name not in partly}
     if data is None or isinstance(data, str):
         choices = {None: shared, "inputs": every, "constants": set()}
@@ -218,18 +220,16 @@ def with_own_lengths(model: Any, inputs: Sequence[Variable]) -> Any:
     """The model whose observed variables have the lengths of their values, where these are inputs, and not the lengths
     of what was observed. A variable that others are computed from, or that PyMC cannot give another length, is left."""
     fixed = [rv for rv in model.observed_RVs if model.rvs_to_values[rv] in inputs and None not in rv.type.shape]
-    fixed = [rv for rv in fixed if rv.type.ndim > rv.owner.op.ndim_supp]
+    fixed = [rv for rv in fixed if rv.type.ndim > draw_of(rv).owner.op.ndim_supp]
     if not fixed:
         return model
-    from pymc.distributions.shape_utils import change_dist_size
-
     others, new = [*model.basic_RVs, *model.deterministics, *model.potentials], {}
     for rv in fixed:
         if rv in ancestors([v for v in others if v is not rv]):
             continue
         value = model.rvs_to_values[rv]
         try:
-            new[rv] = change_dist_size(rv, [value.shape[k] for k in range(rv.type.ndim - rv.owner.op.ndim_supp)])
+            new[rv] = with_lengths(rv, [value.shape[k] for k in range(rv.type.ndim - draw_of(rv).owner.op.ndim_supp)])
         except NotImplementedError:
             continue
         new[rv].name = rv.name
@@ -238,6 +238,22 @@ def with_own_lengths(model: Any, inputs: Sequence[Variable]) -> Any:
         **{name: {new.get(rv, rv): v for rv, v in getattr(model, name).items()}
            for name in ("rvs_to_values", "rvs_to_transforms", "rvs_to_initial_values")},
     )  # fmt: skip
+
+
+def draw_of(rv: Variable) -> Variable:
+    """The draw behind a variable that PyMC counts as more rows than it has, by ``total_size``."""
+    if rv.owner is None:
+        return rv
+    return rv.owner.inputs[0] if type(rv.owner.op).__name__ == "MinibatchRandomVariable" else rv
+
+
+def with_lengths(rv: Variable, lengths: list[Variable]) -> Variable:
+    from pymc.distributions.shape_utils import change_dist_size
+
+    if (draw := draw_of(rv)) is rv:
+        return change_dist_size(rv, lengths)
+    totals = [None if isinstance(n.type, NoneTypeT) else n for n in rv.owner.inputs[1:]]
+    return rv.owner.op(change_dist_size(draw, lengths), *totals)
 
 
 def view_of(model: Any, **changed: Any) -> Any:

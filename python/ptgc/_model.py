@@ -31,8 +31,10 @@ from pytensor.tensor.math import All, Any, Sum
 from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.rewriting.math import local_add_canonizer, local_expm1
 
+from ptgc._batch import without_axes_of_numbers
 from ptgc._data import Which, dims_of_model, lengths_read, with_inputs
 from ptgc._left_out import is_elementwise, of_one_dtype
+from ptgc._ops import is_xtensor
 
 FOLDING = ("constant_folding", "topo_constant_folding")
 # Called stabilizing too, but these fold constants into others, or change where axes are added; see expm1_alone()
@@ -298,7 +300,9 @@ def narrowed(v: Variable) -> Variable | None:
 @node_rewriter([Elemwise])
 def cancelled(fgraph, node):
     """Leaves out terms that cancel, as all of PyTensor's modes do, where the result has its axes by others."""
-    [out] = node.outputs[:1]
+    [out, *others] = node.outputs
+    if others:  # of a ScalarLoop
+        return None
     found = without_opposites(out)
     if found is None and len(node.inputs) > 1:
         new = [narrowed(v) for v in node.inputs]
@@ -370,6 +374,8 @@ def call_of_density(rv: Variable, value: Variable, named) -> Variable | None:
     if not is_draw(rv) or not type(node.op).__module__.startswith(("pymc.", "pytensor.")):
         return None
     plain = isinstance(node.op, RandomVariable)
+    if not plain and not getattr(node.op, "extended_signature", None):  # of a truncated draw, or one that is partly observed
+        return None
     parameters = list(node.op.dist_params(node))
     if any(is_draw(p) and p not in named for p in parameters) or (not plain and len(node.op.rng_params(node)) != 1):
         return None
@@ -379,27 +385,42 @@ def call_of_density(rv: Variable, value: Variable, named) -> Variable | None:
         if isinstance(v, Constant) and v.data.size > 1 and not v.name:
             given[k] = v.clone()
             given[k].name = f"{rv.name}_{name}"
-    inputs, body = density_of(rv, given, names, value)
-    return called(label_of(node.op), inputs, body, [value, *given])
+    try:
+        inputs, body = density_of(rv, given, names, value)
+    except (AttributeError, NotImplementedError):  # PyMC reads numbers of the parameters, as of Interpolated and LKJCorr
+        return None
+    return called(label_of(node.op), inputs, body, [value, *(g for g in given if not is_infinite(g))])
 
 
 def label_of(op) -> str:
     return f"{getattr(op, '_print_name', [type(op).__name__.removesuffix('RV')])[0]}_logp"
 
 
+def is_infinite(v: Variable) -> bool:
+    """Is v a bound that is none? Then PyMC writes another density, whose gradient is a number there."""
+    return isinstance(v, Constant) and v.type.dtype.startswith("float") and v.data.size == 1 and bool(np.isinf(v.data).all())
+
+
 def density_of(
     rv: Variable, given: list[Variable], names: list[str], value: Variable
 ) -> tuple[list[Variable], Variable]:
-    """PyMC's log density of a draw as a function: its inputs, a value and parameters like those given; its body."""
+    """PyMC's log density of a draw as a function: its inputs, a value and parameters like those given, but of infinite
+    ones; its body."""
     node = rv.owner
-    x, inner = value.type("x"), [g.type(name) for g, name in zip(given, names)]
-    parameters = node.op.dist_params(node)
-    new = {p: i if p.type == i.type else i.dimshuffle(*["x"] * p.type.ndim) for p, i in zip(parameters, inner)}
+    x, inner = value.type("x"), [g if is_infinite(g) else g.type(name) for g, name in zip(given, names)]
+    new: dict[Variable, list[Variable]] = {}  # a list, as two parameters may be one variable
+    for p, i in zip(node.op.dist_params(node), inner):
+        if p.type != i.type:
+            wide = ["x"] * p.type.ndim
+            i = pt.constant(i.data.reshape([1] * len(wide))) if isinstance(i, Constant) else i.dimshuffle(*wide)
+        new.setdefault(p, []).append(i)
     if isinstance(node.op, RandomVariable):  # of the value's own lengths
         batch = x.type.ndim - node.op.ndim_supp
-        new[node.inputs[1]] = pt.as_tensor([x.shape[k] for k in range(batch)]) if batch else node.inputs[1]
-    drawn = node.op.make_node(*[new.get(v, v) for v in node.inputs]).outputs[node.outputs.index(rv)]
-    return [x, *inner], sys.modules["pymc"].logp(drawn, x)
+        new[node.inputs[1]] = [pt.as_tensor([x.shape[k] for k in range(batch)]) if batch else node.inputs[1]]
+    inputs = [new[v].pop(0) if new.get(v) else v for v in node.inputs]
+    drawn = node.op.make_node(*inputs).outputs[node.outputs.index(rv)]
+    [body] = without_axes_of_numbers([sys.modules["pymc"].logp(drawn, x)])
+    return [x, *(i for i in inner if not is_infinite(i))], body
 
 
 def bindings(body: Variable, inputs: list[Variable], v: Variable) -> dict[Variable, Variable] | None:
@@ -587,6 +608,9 @@ def log_density(model, gradient=None, data: Which = None) -> Density:
     """The log density of a PyMC model, term by term, and its gradient by the value variables that are no integers if
     the rewrites for it are given. Numbers of the model that stand in several places get names. data: those that are
     inputs."""
+    for v in [*model.basic_RVs, *model.potentials]:
+        if is_xtensor(v.type):
+            raise ValueError(f"the variable {v.name} has named dims, which a text has not: export_density takes pymc.dims")
     model, data_inputs = with_inputs(model, data)
     inputs = [*model.value_vars, *data_inputs]
     rvs = list(model.basic_RVs)

@@ -4,6 +4,9 @@ import sys
 from typing import Any
 
 from pytensor.graph.basic import Variable
+from pytensor.graph.traversal import graph_inputs
+
+from ptgc._ops import is_generator
 
 
 def check_samplable(model: Any) -> None:
@@ -28,6 +31,15 @@ def refuse_simulators(model: Any) -> None:
                     f"the variable {rv.name} is a pm.Simulator, which has neither a density nor its gradient: "
                     "pm.sample_smc draws the posterior of this model"
                 )
+
+
+def refuse_draws(logp: Variable) -> None:
+    """ValueError if the log density is one of rows that are drawn in each call: a file would have those of one draw."""
+    if any(is_generator(v) for v in graph_inputs([logp])):
+        raise ValueError(
+            "the log density is of data that are drawn anew in each call, as pm.Minibatch does, which a file does not do: "
+            "make the rows a pm.Data, with total_size= as now, and give each call its own"
+        )
 
 
 def free_variables_of(model: Any) -> list[Variable]:

@@ -16,7 +16,7 @@ from pytensor.graph.fg import FunctionGraph
 from ptgc._batch import without_named_dims
 from ptgc._data import Data, Which, data_option
 from ptgc._modelfile import KEY, OfModel, described, options_of
-from ptgc._samplable import refuse_simulators
+from ptgc._samplable import refuse_draws, refuse_simulators
 from ptgc.export import Exported, compile_onnx, export_c, takes_options_of, write_exported
 
 __all__ = ["Density", "compile_density", "export_density"]
@@ -41,6 +41,7 @@ def graph_of_density(data: Data, gradient: bool) -> tuple[list[Variable], list[V
             raise ValueError(f"the model has {of}: write gradient=False")
         slopes = pytensor.grad(logp, by, disconnected_inputs="ignore")
         outputs.append(pt.concatenate([g.ravel() for g in slopes]))
+    refuse_draws(logp)
     whole = FunctionGraph(outputs=data.placed(outputs), clone=False)
     # what model.compile_logp does: a parameter out of its range gives -inf, or is not looked at
     name = "local_check_parameter_to_ninf_switch" if model.check_bounds else "local_remove_check_parameter"

@@ -15,7 +15,8 @@ from pytensor.graph.replace import clone_replace
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.type import TensorType
 
-from ptgc._data import DRAWS, Data, Which, data_option
+from ptgc._batch import without_named_dims
+from ptgc._data import DRAWS, Data, Which, data_option, draw_of
 from ptgc._modelfile import OfModel, described, options_of
 from ptgc._one_pass import one_pass
 from ptgc._samplable import refuse_own_samplers
@@ -38,11 +39,15 @@ def drawn_outputs(model: Any, prior: bool, var_names: Sequence[str] | None) -> l
         raise ValueError(no_such("var_names: the model has no variable", unknown[0], list(model.named_vars)))
     if prior:
         asked = {v.name for v in model.basic_RVs + model.deterministics} if var_names is None else set(var_names)
-        return [model[name] for name in sorted(get_default_varnames(asked, include_transformed=False))]
-    if var_names is not None:
-        return [model[name] for name in var_names]
-    found = [*model.observed_RVs, *observed_dependent_deterministics(model)]
-    return list(get_default_varnames(list(dict.fromkeys(found)), include_transformed=False))
+        names = sorted(get_default_varnames(asked, include_transformed=False))
+    elif var_names is not None:
+        if given := [v.name for v in model.free_RVs if v.name in var_names]:
+            raise ValueError(f"var_names: {given[0]} is a parameter, whose draws are inputs: leave it out")
+        names = var_names
+    else:
+        found = [*model.observed_RVs, *observed_dependent_deterministics(model)]
+        names = [v.name for v in get_default_varnames(list(dict.fromkeys(found)), include_transformed=False)]
+    return [draw_of(model[name]) for name in names]
 
 
 def name_generators(model: Any, generators: Sequence[Variable]) -> list[str]:
@@ -163,6 +168,8 @@ def drawn_for_points(
     given: Data, outputs, updates, free, points, generators, length
 ) -> tuple[list[Variable], list[str] | None]:
     """The outputs for all points and the generators that are left, and what is ``looped``."""
+    free, graphs = without_named_dims(free, [*outputs, *updates.values()])
+    outputs, updates = graphs[: len(outputs)], dict(zip(updates, graphs[len(outputs) :], strict=True))
     found = one_pass(outputs, updates, dict(zip(free, points)), dict(zip(updates, generators)), length)
     if found is None:
         return point_by_point(given, outputs, updates, free, points, generators, length), None
@@ -184,7 +191,7 @@ def compile_predictive(
 
     The outputs are the predictions, draws first, and the generators that are left, ``y_rng_next``. With the
     generators that PyMC would make from ``random_seed``, ``exported(**draws, **exported.generators(seed))``, the
-    predictions are equal to PyMC's. var_names is that of PyMC's function. The other options are those of
+    predictions are equal to PyMC's. var_names is that of PyMC's function, without parameters. The other options are those of
     ``compile_onnx``.
     """
     from pymc.pytensorf import collect_default_updates

@@ -22,6 +22,7 @@ from pytensor.graph.basic import Variable
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.replace import clone_replace, graph_replace, vectorize_graph
 from pytensor.graph.traversal import ancestors, graph_inputs
+from pytensor.tensor.extra_ops import broadcast_to
 from pytensor.tensor.random.op import RandomVariable
 
 from ptgc._batch import vectorized, without_named_dims
@@ -42,7 +43,7 @@ from ptgc._nuts_ops import (
 )
 from ptgc._predictions import WORDS, Predicted, Predictions
 from ptgc._run import Checkpoint, Run, own_name, progress_of, warn_of_stop
-from ptgc._samplable import check_samplable
+from ptgc._samplable import check_samplable, refuse_draws
 from ptgc.errors import no_such
 from ptgc.export import (
     Exported,
@@ -151,6 +152,7 @@ def density_graph(data: Data, start: Start) -> tuple[FunctionGraph, list[Variabl
     """From points [chains, d] and data to log densities and gradients, with PyTensor's rewrites; and those data."""
     model, q = data.model, pt.vector("q", shape=start.point.type.shape, dtype="float64")
     values, (logp,) = without_named_dims(model.value_vars, [model.logp()])
+    refuse_draws(logp)
     slopes = [g.ravel() for g in pytensor.grad(logp, values, disconnected_inputs="ignore")]
     parts = dict(zip(values, parts_of(model, start, q)))
     graph = data.placed(graph_replace([logp, pt.concatenate(slopes)], parts, strict=False))
@@ -335,11 +337,16 @@ def convergence(data: Data, outputs: list[Variable], whole: Variable) -> list[Va
 
 
 def at_points(data: Data, start: Start, variables: list[Variable], points: Variable) -> list[Variable]:
-    """The variables of the model at points [..., d]."""
+    """The variables of the model at points [..., d], each [..., its own lengths]: those that depend on no point, too."""
     q = pt.vector("q", shape=start.point.type.shape, dtype="float64")
     values, plain = without_named_dims(data.model.value_vars, variables)
     parts = dict(zip(values, parts_of(data.model, start, q)))
-    return vectorize_graph(data.placed(graph_replace(plain, parts, strict=False)), {q: points})
+    of_point = data.placed(graph_replace(plain, parts, strict=False))
+    many, leading = vectorize_graph(of_point, {q: points}), [points.shape[k] for k in range(points.ndim - 1)]
+    return [
+        v if v.ndim > one.ndim else broadcast_to(v, (*leading, *(v.shape[k] for k in range(v.ndim))))
+        for v, one in zip(many, of_point, strict=True)
+    ]
 
 
 def predicted_by(predicted: Predicted, data: Data, start: Start, points, words, states: dict | None) -> Predictions:

@@ -292,3 +292,13 @@ def test_constants_added_to_some_elements(math):
     got = e(-np.zeros((4, 2, 3)))[0]
     np.testing.assert_array_equal(got[3], [[0, 0, 3], [0, 1.5, 0]])
     assert np.signbit(got).sum() == 4 * 4
+
+
+def test_parts_of_length_one(rng):
+    """The gradient of a Join is a Split, whose last part has one column: PyTensor's vectorize_graph forgets that."""
+    by = pt.matrix("by", shape=(2, 3))
+    last = M.sum(1, keepdims=True) / pt.sqrt(M.shape[1])
+    slope = pt.grad((by * pt.tanh(pt.join(1, M, last) - last)).sum(), M)
+    values = [rng.normal(size=(4, 2, 2)), rng.normal(size=(2, 3))]
+    by_lane([M, by], [slope, slope.ravel()], values, {"M": "chains"})
+    by_lane([M, by], [slope.ravel(), *pt.split(M @ by, [2, 1], n_splits=2, axis=1)], values, {"M": "chains"})

@@ -430,6 +430,67 @@ def many_points_of_a_spatial_model():
     np.testing.assert_allclose(dlogp, [model.compile_dlogp(mode=PYTHON)(p) for p in points], rtol=1e-8)
 
 
+def many_points_of_a_table():
+    """PyMC's Interpolated has a spline of SciPy's"""
+    x = np.linspace(-2, 2, 9)
+    with pm.Model() as model:
+        a = pm.Interpolated("a", x, np.exp(-x * x), shape=2)
+        b = pm.Interpolated("b", x, np.exp(-x))
+        pm.Normal("y", a.sum() + b, 1, observed=1.0)
+    start = model.initial_point()
+    points = [{k: v + numbers(n).normal(0, 0.3, np.shape(v)) for k, v in start.items()} for n in range(3)]
+    logp, dlogp = ptgc.compile_density(model, batch="points")(**{k: np.stack([p[k] for p in points]) for k in start})
+    np.testing.assert_allclose(logp, [model.compile_logp(mode=PYTHON)(p) for p in points], rtol=1e-10)
+    np.testing.assert_allclose(dlogp, [model.compile_dlogp(mode=PYTHON)(p) for p in points], rtol=1e-8)
+    assert ptgc.compile_nuts(model, draws=5, tune=5, chains=2).sample(1).posterior["a"].shape == (2, 5, 2)
+
+
+def many_points_of_named_dims():
+    """Effects that sum to zero: the gradient of PyMC's transform splits off a part of length 1"""
+    import pymc.dims as pmd
+
+    with pm.Model(coords={"a": ["x", "y"], "b": [1, 2, 3]}) as model:
+        d = pmd.Data("d", np.ones((2, 3)), dims=("a", "b"))
+        z = pmd.ZeroSumNormal("z", 1, core_dims="b", dims=("a", "b"))
+        mu = pmd.Normal("mu", 0, 1, dims="a") * pmd.HalfNormal("s", 1, dims="b") * d + z
+        pmd.Normal("y", mu, 1, observed=pmd.as_xtensor(np.arange(6.0).reshape(2, 3), dims=("a", "b")))
+    start = model.initial_point()
+    points = [{k: v + numbers(n).normal(0, 0.3, np.shape(v)) for k, v in start.items()} for n in range(3)]
+    logp, dlogp = ptgc.compile_density(model, batch="points")(**{k: np.stack([p[k] for p in points]) for k in start})
+    np.testing.assert_allclose(logp, [model.compile_logp(mode=PYTHON)(p) for p in points], rtol=1e-10)
+    np.testing.assert_allclose(dlogp, [model.compile_dlogp(mode=PYTHON)(p) for p in points], rtol=1e-8)
+    sampler = ptgc.compile_nuts(model, draws=5, tune=5, chains=2, predict=["y"])
+    with warnings.catch_warnings(action="ignore"):
+        found = sampler.sample(1)
+    assert found.posterior["z"].shape == found.predictions["y"].shape == (2, 5, 2, 3)
+
+
+def predictions_of_named_dims():
+    """The numbers of PyMC, and the model is left as it was"""
+    import pymc.dims as pmd
+
+    with pm.Model(coords={"a": ["x", "y"], "b": [1, 2, 3]}) as model:
+        d = pmd.Data("d", np.arange(6.0).reshape(2, 3), dims=("a", "b"))
+        mu, s = pmd.Normal("mu", 0, 1, dims="a"), pmd.HalfNormal("s", 1, dims="b")
+        q = pmd.Deterministic("q", mu * s)
+        pmd.Normal("y", q * d, 1, observed=pmd.as_xtensor(np.ones((2, 3)), dims=("a", "b")), dims=("a", "b"))
+    for _ in range(2):
+        prior = ptgc.compile_predictive(model, prior=True)
+        got = dict(zip(prior.outputs, prior(draws=np.array(5), **prior.generators(3))))
+        with model:
+            want = pm.sample_prior_predictive(5, random_seed=3, compile_kwargs={"mode": PYTHON})
+        for name in ("mu", "s", "q", "y"):
+            group = "prior_predictive" if name == "y" else "prior"
+            np.testing.assert_allclose(got[name], want[group][name].values[0], rtol=1e-12)
+        posterior = ptgc.compile_predictive(model)
+        y, _ = posterior(mu=got["mu"], s=got["s"], **posterior.generators(4))
+        with model:
+            found = pm.sample_posterior_predictive(
+                want.prior.to_dataset(), random_seed=4, progressbar=False, compile_kwargs={"mode": PYTHON}
+            )
+        np.testing.assert_allclose(y, found.posterior_predictive["y"].values[0], rtol=1e-12)
+
+
 def densities_in_c():
     """The function of the C that is written for a density, at other data than those of the model; and the library"""
     for build in (line, counties, effects, written, contrasts):
@@ -590,6 +651,57 @@ def a_step_method_of_its_own():
         STEP_METHODS.remove(OwnStep)
 
 
+def frozen_models():
+    """PyMC's freeze_dims_and_data makes constants of pm.Data and of lengths: those are no inputs, what is observed may be"""
+    from pymc.model.transform.optimization import freeze_dims_and_data
+
+    with pm.Model(coords={"row": range(3)}) as model:
+        x, seen = pm.Data("x", [1.0, 2, 3], dims="row"), pm.Data("seen", [1.0, 2, 4], dims="row")
+        pm.Normal("y", pm.Normal("a") * x, pm.HalfNormal("b", dims="row"), observed=seen, dims="row")
+    frozen, at = freeze_dims_and_data(model), model.initial_point()
+    for data, inputs in ((None, []), ("inputs", ["y"]), ("constants", [])):
+        density = ptgc.compile_density(frozen, data=data)
+        assert density.inputs == [*(v.name for v in frozen.value_vars), *inputs], density
+        np.testing.assert_allclose(density(**at)[1], frozen.compile_dlogp(mode=PYTHON)(at), rtol=1e-10)
+    found = ptgc.compile_nuts(frozen, draws=3, tune=3, chains=2).sample(1)
+    np.testing.assert_array_equal(found.constant_data["x"].values, [1, 2, 3])
+    np.testing.assert_array_equal(found.observed_data["y"].values, [1, 2, 4])
+    assert found.constant_data["x"].dims == ("row",) and list(found.posterior["row"].values) == [0, 1, 2]
+    prior = ptgc.compile_predictive(frozen, prior=True)
+    assert prior.inputs[0] == "draws" and "x" not in prior.inputs
+    assert "x: " not in ptgc.to_ptg(frozen)
+    assert "no data 'x'" in refusal(ValueError, lambda: ptgc.compile_density(frozen, data=["x"]))
+
+
+def rows_that_stand_for_more():
+    """total_size=: data of other lengths, and predictions"""
+    def build(n):
+        x = numbers(n).normal(size=n)
+        with pm.Model() as model:
+            a = pm.Normal("a", 0, 1)
+            pm.Normal("y", a, 1, observed=x, total_size=200)
+            pm.MvNormal("z", pt.stack([a, 2 * a]), np.eye(2), observed=np.stack([x, -x], 1), total_size=[100, ...])
+        return model
+
+    files = ptgc.compile_density(build(6), data="inputs"), ptgc.compile_nuts(build(6), data="inputs", draws=4, tune=4, chains=1)
+    for n in LENGTHS:
+        model, x = build(n), numbers(n).normal(size=n)
+        data, at = {"y": x, "z": np.stack([x, -x], 1)}, {"a": np.array(0.3)}
+        logp, dlogp = files[0](**at, **data)
+        np.testing.assert_allclose(logp, model.compile_logp(mode=PYTHON)(at), rtol=1e-10)
+        np.testing.assert_allclose(dlogp, model.compile_dlogp(mode=PYTHON)(at), rtol=1e-8)
+        found = files[1].sample(1, data=data)
+        at = {"a": found.posterior["a"].values[0, 0]}
+        np.testing.assert_allclose(found.sample_stats["lp"].values[0, 0], model.compile_logp(mode=PYTHON)(at), rtol=1e-9)
+    model = build(6)
+    prior = ptgc.compile_predictive(model, prior=True)
+    got = dict(zip(prior.outputs, prior(draws=np.array(5), **prior.generators(3))))
+    with model:
+        want = pm.sample_prior_predictive(5, random_seed=3, compile_kwargs={"mode": PYTHON})
+    for name, group in (("a", "prior"), ("y", "prior_predictive"), ("z", "prior_predictive")):
+        np.testing.assert_allclose(got[name], want[group][name].values[0], rtol=1e-12)
+
+
 def models_that_are_refused():
     """By messages that say what helps"""
     def simulate(rng, a, size=None):
@@ -601,6 +713,8 @@ def models_that_are_refused():
         pm.Normal("y", pm.Bernoulli("z", 0.5), 1, observed=1.0)
     with pm.Model() as simulator:
         pm.Simulator("y", simulate, pm.Normal("a"), observed=np.ones(3))
+    with pm.Model() as minibatch:
+        pm.Normal("y", pm.Normal("a"), 1, observed=pm.Minibatch(np.arange(9.0), batch_size=3), total_size=9)
     with pm.Model() as empty:
         pm.Normal("y", 0, 1, observed=[1.0, 2])
     for words, call in (
@@ -608,6 +722,9 @@ def models_that_are_refused():
         (["z is discrete", "pm.Mixture"], lambda: ptgc.sample(discrete)),
         (["y is a pm.Simulator", "pm.sample_smc"], lambda: ptgc.sample(simulator)),
         (["y is a pm.Simulator"], lambda: ptgc.compile_density(simulator)),
+        (["var_names: a is a parameter"], lambda: ptgc.compile_predictive(line(5), var_names=["z", "a"])),
+        (["pm.Minibatch", "pm.Data"], lambda: ptgc.compile_density(minibatch)),
+        (["pm.Minibatch"], lambda: ptgc.compile_nuts(minibatch)), (["pm.Minibatch"], lambda: ptgc.compile_density(minibatch, batch="k")),
         (["no free variable"], lambda: ptgc.sample(empty)), (["no free variable"], lambda: ptgc.compile_density(empty)),
     ):  # fmt: skip
         assert all(word in (text := refusal(ValueError, call)) for word in words), text
@@ -632,7 +749,7 @@ def refusal(kind, call):
 TESTS = [
     a_step_method_of_its_own, models_that_are_refused, densities, samplers, predictions, predictions_by_parts,
     files_that_are_read, coordinates_that_are_read, values_of_data, refits, densities_in_c, many_points_of_a_spatial_model,
-    doubts_about_draws, missing_values, dims_of_any_name, data_that_are_set_later,
+    many_points_of_named_dims, predictions_of_named_dims, many_points_of_a_table, rows_that_stand_for_more, frozen_models, doubts_about_draws, missing_values, dims_of_any_name, data_that_are_set_later,
 ]  # fmt: skip
 
 if __name__ == "__main__":

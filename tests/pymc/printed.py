@@ -6,6 +6,7 @@ times the tokens of the one written by hand, and its model takes at most 1.2 tim
 line for each model.
 """
 
+import importlib
 import re
 import sys
 import time
@@ -250,6 +251,48 @@ def check_integers(tmp):
         np.testing.assert_allclose(ptgc.load(tmp / "m.ptg")(**at), want, rtol=1e-12)
 
 
+def check_own_terms(tmp):
+    """Of a truncated draw, of vectors that are partly observed, of a table: PyMC's terms, as no call says them. With an
+    infinite bound the gradient is a number. Named dims are refused."""
+    x = np.linspace(-2, 2, 9)
+    with pm.Model() as model:
+        mu, ip = pm.Normal("mu", 0, 1, shape=2), pm.Interpolated("ip", x, np.exp(-x * x))
+        seen = np.array([[1.0, np.nan], [np.nan, 2], [3, 4]])
+        with warnings.catch_warnings(action="ignore"):
+            pm.MvNormal("z", mu, np.eye(2) * 2 + 0.5, observed=seen)
+        pm.Truncated("t", pm.Gamma.dist(2, 1), lower=pm.math.exp(ip), observed=[9.0, 12])
+    for gradient in False, True:
+        run, _ = loaded(tmp, model, gradient)
+        check_values("own terms", model, run, gradient)
+    with pm.Model() as model:
+        a = pm.HalfNormal("a")
+        pm.TruncatedNormal("t", a, 1, lower=-a, shape=2)
+        pm.TruncatedNormal("u", a, a, upper=a + 1)
+        pm.TruncatedNormal("v", a, 2, lower=0.5, upper=np.inf, observed=[1.0, 2])
+    for gradient in False, True:
+        run, text = loaded(tmp, model, gradient)
+        check_values("bounds that are none", model, run, gradient)
+    assert "fn TruncatedNormal_logp_2(x, mu, sigma, upper)" in text and "(upper - mu) / sigma" in text, text
+    ring = np.roll(np.eye(4), 1, 0) + np.roll(np.eye(4), -1, 0)
+    with pm.Model() as model:  # sums one number along axis 0; and a loop of several results, of sums that cancel in part
+        a = pm.Gamma("a", 3.0, 2.0)
+        pm.CAR("r", np.zeros(4), W=ring, alpha=0.5, tau=a)
+        pm.HurdleNegativeBinomial("h", 0.4, pm.Gamma("v", 3.0, 2.0, shape=2), a, observed=[0, 3])
+    for gradient in False, True:
+        check_values("CAR", model, ptgc.load(ptgc.to_ptg(model, gradient=gradient)), gradient)
+    with pm.Model() as model:
+        pm.LKJCorr("r", n=2, eta=2.0)
+    check_values("LKJCorr", model, ptgc.load(ptgc.to_ptg(model)), False)
+    with pm.Model(coords={"a": [1, 2]}) as model:
+        importlib.import_module("pymc.dims").Normal("named", 0, 1, dims="a")
+    try:
+        ptgc.to_ptg(model)
+    except ValueError as e:
+        assert "named has named dims" in str(e), e
+    else:
+        raise AssertionError("named dims are taken")
+
+
 TIMES, SHARE = 1.2, 1.5  # of export_onnx's model; of the text by hand
 
 
@@ -274,6 +317,7 @@ def main(tmp):
         slow += [f"{name}, gradient: {times:.2f}"] if times > TIMES else []
     check_refused(tmp)
     check_integers(tmp)
+    check_own_terms(tmp)
     check_two_groups()
     check_calls_and_names()
     check_shared()

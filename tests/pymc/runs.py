@@ -482,6 +482,32 @@ def variables_with_names_of_the_sampler():
     np.testing.assert_allclose(got.predictions["y"].values, want.predictions["y"].values, rtol=1e-9)
 
 
+def deterministics_that_no_draw_changes():
+    """Of constants, of data alone, and a copy of a parameter: [chains, draws, ...], as from pm.sample"""
+    with pm.Model(coords={"row": range(3)}) as model:
+        x, a = pm.Data("x", [1.0, 2, 3], dims="row"), pm.Normal("a", 0, 1)
+        pm.Deterministic("numbers", pt.constant([1.0, 2]))
+        pm.Deterministic("one", pt.constant(5))
+        pm.Deterministic("twice", 2 * x, dims="row")
+        pm.Deterministic("copy", a)
+        pm.Normal("y", a * x, 1, observed=[1.0, 2, 3], dims="row")
+    want = {"numbers": [1.0, 2], "one": np.int8(5), "twice": [2.0, 4, 6]}
+    for chains in (2, None):
+        sampler = ptgc.compile_nuts(model, draws=60, tune=60, chains=chains, predict=["twice", "one"])
+        found = quiet(sampler.sample, 1, None if chains else 2)[0]
+        for group, names in (("posterior", want), ("predictions", ["twice", "one"])):
+            for name in names:
+                v = found[group][name].values
+                assert v.shape == (2, 60, *np.shape(want[name])) and v.dtype == np.asarray(want[name]).dtype, (name, v.shape)
+                assert np.all(v == want[name]), name
+        np.testing.assert_array_equal(found.posterior["copy"].values, found.posterior["a"].values)
+    with tempfile.TemporaryDirectory() as folder:
+        ptgc.export_nuts(model, f"{folder}/m.so", draws=4, tune=4, chains=2)
+        found, _ = quiet(ptgc.load(f"{folder}/m.so").sample, 1, data={"x": np.arange(1.0, 4)})
+    assert all(np.all(found.posterior[name].values == want[name]) for name in want)
+    assert found.posterior["twice"].shape == (2, 4, 3)
+
+
 def names_of_files():
     """A variable with the name of a prediction, of its data, of a diagnostic or of an axis is refused by name"""
     for name in "y_new", "x_new", "a_rhat", "chain", "y_rng":
@@ -509,7 +535,7 @@ def the_model_of_the_context():
 
 
 TESTS = [
-    predictions_of_parts, variables_with_names_of_the_sampler, names_of_files, the_model_of_the_context,
+    deterministics_that_no_draw_changes, predictions_of_parts, variables_with_names_of_the_sampler, names_of_files, the_model_of_the_context,
     stopped_and_gone_on_with, an_open_number_of_parameters, watched, groups, one_call, predictions_in_the_file, a_sampler_in_c,
     predictions_in_c, chains_with_starts_of_their_own, a_multi_trace,
 ]  # fmt: skip
