@@ -89,7 +89,8 @@ static struct cv call_query(struct elab *e, bool rank, struct cv *args, uint32_t
 }
 
 /* flag("name"): is -fname on? flag("float64"): does the target have float64? flag("float32"): is
- * --float32 given? flag("c"): is the target c? Known at compile time. */
+ * --float32 given? flag("c"): is the target c? flag("bitwise"): does the opset have BitwiseAnd?
+ * Known at compile time. */
 static struct cv call_flag(struct elab *e, struct cv *args, uint32_t nargs, struct span s)
 {
 	const char *names[NUMERICS_COUNT], *name, *near;
@@ -113,6 +114,8 @@ static struct cv call_flag(struct elab *e, struct cv *args, uint32_t nargs, stru
 			.kind = CV_BOOL, .span = s, .u.b = e->cx->opt.target != PTGC_PORTABLE};
 	if (!strcmp(name, "c"))
 		return (struct cv){.kind = CV_BOOL, .span = s, .u.b = e->cx->opt.target == PTGC_C};
+	if (!strcmp(name, "bitwise"))
+		return (struct cv){.kind = CV_BOOL, .span = s, .u.b = e->cx->opt.opset >= 18};
 	if (!strcmp(name, "float32"))
 		return (struct cv){.kind = CV_BOOL, .span = s, .u.b = e->cx->opt.float32};
 	near = did_you_mean(name, names, NUMERICS_COUNT);

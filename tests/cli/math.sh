@@ -16,6 +16,20 @@ nodes
 nodes -fno-excess-precision --math=native
 nodes --math=native -fno-excess-precision
 nodes --target=onnx --math=exact
+cat >b.ptg <<'END'
+ptg 1
+
+graph main(x: float32[n]) -> (y) {
+  if flag("bitwise") {
+    y = x
+  } else {
+    y = -x
+  }
+}
+END
+for opset in 17 18; do
+	echo "opset $opset: $(ptgc --opset=$opset --dump=onnx b.ptg | grep -o 'Identity\|Neg')"
+done
 cat >f.ptg <<'END'
 ptg 1
 
