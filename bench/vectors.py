@@ -147,7 +147,7 @@ def main():
     args = parser.parse_args()
     opsets = [int(o) for o in args.opsets.split(",")]
     wrong = 0
-    table = [BEGIN + " | ".join(f"opset {o}" for o in opsets) + " | C | NumPy |", "| ---" * (len(opsets) + 3) + " |"]
+    table = [BEGIN + " | ".join(f"opset {o}" for o in opsets) + " | C | NumPy |", "| --- " * (len(opsets) + 3) + "|"]
     print(*table, sep="\n")
     for name, (op, parameters, numpys) in ROWS.items():
         if args.names and not any(name.startswith(n) for n in args.names):
