@@ -2,8 +2,8 @@
 numbers for many points, in as few draws as there are random variables.
 
 PyMC draws a variable for one point after the other from its generator. Where NumPy takes the numbers of an array in one
-pass, element by element, the draws of all points are that of one array whose first axis are the points: the same words
-of the stream. Other variables keep a loop over the points, each its own.
+pass, element by element or row by row, the draws of all points are that of one array whose first axis are the points:
+the same words of the stream. Other variables keep a loop over the points, each its own.
 """
 
 import re
@@ -31,10 +31,10 @@ from ptgc._ops import is_generator
 
 # The classes whose draws NumPy takes so: of PyTensor, then of PyMC
 ONE_PASS = {
-    "BernoulliRV", "BetaRV", "BinomialRV", "CategoricalRV", "CauchyRV", "ExponentialRV", "GammaRV", "GeometricRV", "GumbelRV",
-    "HalfCauchyRV", "HalfNormalRV", "HyperGeometricRV", "InvGammaRV", "LaplaceRV", "LogNormalRV", "LogisticRV",
-    "NegBinomialRV", "NormalRV", "ParetoRV", "PoissonRV", "StudentTRV", "TriangularRV", "TruncExponentialRV",
-    "UniformRV", "VonMisesRV", "WaldRV", "WeibullRV",
+    "BernoulliRV", "BetaRV", "BinomialRV", "CategoricalRV", "CauchyRV", "DirichletRV", "ExponentialRV", "GammaRV",
+    "GeometricRV", "GumbelRV", "HalfCauchyRV", "HalfNormalRV", "HyperGeometricRV", "InvGammaRV", "LaplaceRV",
+    "LogNormalRV", "LogisticRV", "MultinomialRV", "NegBinomialRV", "NormalRV", "ParetoRV", "PoissonRV", "StudentTRV",
+    "TriangularRV", "TruncExponentialRV", "UniformRV", "VonMisesRV", "WaldRV", "WeibullRV",
     "BetaClippedRV", "MoyalRV", "SkewStudentTRV", "TruncatedNormalRV",
 }  # fmt: skip
 
@@ -50,7 +50,7 @@ class PointByPoint(Exception):
 
 def is_one_pass(node: Apply) -> bool:
     op = node.op
-    return isinstance(op, RandomVariable) and op.ndim_supp == 0 and type(op).__name__ in ONE_PASS
+    return isinstance(op, RandomVariable) and type(op).__name__ in ONE_PASS
 
 
 def parts_in_one_pass(node: Apply) -> bool:
@@ -117,9 +117,9 @@ class Drawn:
         rng, size, *_ = node.inputs
         out = node.outputs[1]
         old = node.op.dist_params(node)
-        params, ranks = self.of_all(old), node.op.ndims_params
+        params, ranks, batch = self.of_all(old), node.op.ndims_params, out.ndim - node.op.ndim_supp
         wide = [
-            p.dimshuffle(0, *["x"] * (out.ndim + rank - o.ndim), *range(1, p.ndim)) if p.ndim > o.ndim else p
+            p.dimshuffle(0, *["x"] * (batch + rank - o.ndim), *range(1, p.ndim)) if p.ndim > o.ndim else p
             for o, p, rank in zip(old, params, ranks)
         ]
         given = not isinstance(size.type, NoneTypeT)

@@ -229,6 +229,12 @@ DRAWS = {
     "hurdle": (lambda x, n: pm.HurdleGamma("y", 0.7, pm.Gamma("g", 3, 1) * x, 1, observed=np.ones(n)), True),
     "hurdle of counts": (lambda x, n: pm.HurdlePoisson("y", 0.7, pm.Gamma("g", 3, 1) * x, observed=np.ones(n, int)), False),
     "vectors": (lambda x, n: pm.MvNormal("y", pm.Normal("g", 0, 1) * x, np.eye(n), observed=np.ones(n)), False),
+    "counts of kinds": (
+        lambda x, n: pm.Multinomial(
+            "y", n=9, p=pm.math.softmax(pt.outer(x, pm.Normal("g", 0, 1, shape=3)), axis=1), observed=np.full((n, 3), 3)),
+        True),
+    "shares": (
+        lambda x, n: pm.Dirichlet("y", pt.outer(x, pm.Gamma("g", 3, 1, shape=3)) + 1, observed=np.full((n, 3), 1 / 3)), True),
     "random walk": (
         lambda x, n: pm.GaussianRandomWalk(
             "y", pm.Normal("g", 3, 1), 0.5, init_dist=pm.Normal.dist(0, 1), observed=np.ones(n)), True),
