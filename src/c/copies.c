@@ -8,6 +8,7 @@
 #include "c/internal.h"
 
 #define SHORT_COPY 8 /* elements: a loop takes no longer */
+#define TABS       "\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t"
 
 /* Are the places that the index counts, of `len` characters, one behind the other as the variable
  * grows? Yes where it is added, and the sum is only added to others: `(i * 32) + (4 + j)`. Then
@@ -56,55 +57,60 @@ static const char *type_of(struct printer *p, const struct variables *known, con
 	return !strncmp(type, "const ", 6) ? type + 6 : type;
 }
 
+/* An element `a[index]` where the variable counts: its array, and the text of the first place */
+struct side {
+	const char *name, *first;
+	size_t len;
+};
+
+/* Reads the side at s, which ends with `end`; behind it, or NULL: it is something else */
+static const char *read_side(struct printer *p, const char *s, const char *end,
+			     const char *variable, struct side *side)
+{
+	side->name = s;
+	side->len = word_length(s);
+	const char *index = s + side->len, *close;
+
+	if (!side->len || *index++ != '[' || !(close = find_in_line(index, end)) ||
+	    !counts_by_one(p, index, (size_t)(close - index), variable, &side->first))
+		return NULL;
+	return close + strlen(end);
+}
+
 /* The call for the loop that begins with the line at s, and where the loop ends; NULL: it does more
  * than to copy */
 static const char *copy_of(struct printer *p, const struct variables *known, const char *s,
 			   const char **end)
 {
 	size_t tabs = strspn(s, "\t");
-	const char *most, *to, *from, *at, *to_first, *from_first;
+	struct side to, from;
 	int64_t count;
 
 	s += tabs;
 	if (strncmp(s, "for (int64_t ", 13))
 		return NULL;
 	const char *variable = textf(p, "%.*s", (int)word_length(s + 13), s + 13);
-	size_t n = strlen(variable);
 	const char *head = textf(p, "for (int64_t %s = 0; %s < ", variable, variable);
-	const char *tail = textf(p, "; ++%s) {\n", variable);
-	if (strncmp(s, head, strlen(head)))
-		return NULL;
-	most = s + strlen(head);
-	s = strstr(most, tail);
-	if (!s || memchr(most, '\n', (size_t)(s - most)))
+	const char *tail = textf(p, "; ++%s) {", variable), *most = s + strlen(head);
+	if (strncmp(s, head, strlen(head)) || !(s = find_in_line(most, tail)))
 		return NULL;
 	most = textf(p, "%.*s", (int)(s - most), most);
 	if (is_number_text(most, &count) && count < SHORT_COPY)
 		return NULL;
-	s += strlen(tail);
-	to = s + strspn(s, "\t");
-	at = to + word_length(to);
-	if (at == to || *at != '[' || !(s = find_in_line(at, "] = ")))
+	s += strlen(tail) + 1;
+	s = read_side(p, s + strspn(s, "\t"), "] = ", variable, &to);
+	s = s ? read_side(p, s, "];", variable, &from) : NULL;
+	const char *close = textf(p, "\n%.*s}\n", (int)tabs, TABS);
+	if (!s || strncmp(s, close, strlen(close)))
 		return NULL;
-	if (!counts_by_one(p, at + 1, (size_t)(s - at - 1), variable, &to_first))
+	*end = s + strlen(close);
+	const char *type = type_of(p, known, to.name, to.len),
+		   *other = type_of(p, known, from.name, from.len);
+	if (!type || !other || strcmp(type, other) ||
+	    (to.len == from.len && !memcmp(to.name, from.name, to.len)))
 		return NULL;
-	size_t to_length = (size_t)(at - to);
-	from = s + 4;
-	at = from + word_length(from);
-	if (at == from || *at != '[' || !(s = find_in_line(at, "];")) || s[2] != '\n' ||
-	    !counts_by_one(p, at + 1, (size_t)(s - at - 1), variable, &from_first))
-		return NULL;
-	size_t from_length = (size_t)(at - from);
-	const char *type = type_of(p, known, to, to_length),
-		   *other = type_of(p, known, from, from_length);
-	s += 3;
-	if (!type || !other || strcmp(type, other) || strspn(s, "\t") != tabs || s[tabs] != '}' ||
-	    s[tabs + 1] != '\n' || (to_length == from_length && !memcmp(to, from, to_length)) ||
-	    mentions(most, variable) || !n)
-		return NULL;
-	*end = s + tabs + 2;
-	return textf(p, "ptgc_copy(%.*s%s, %.*s%s, %s, sizeof(*%.*s));\n", (int)to_length, to,
-		     to_first, (int)from_length, from, from_first, most, (int)to_length, to);
+	return textf(p, "ptgc_copy(%.*s%s, %.*s%s, %s, sizeof(*%.*s));\n", (int)to.len, to.name,
+		     to.first, (int)from.len, from.name, from.first, most, (int)to.len, to.name);
 }
 
 const char *with_copies(struct printer *p, const struct variables *known, const char *body)

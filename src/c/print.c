@@ -6,7 +6,7 @@
 
 #include "c/ops.h"
 
-#define LONG_LOOPS 1500 /* lines of functions: gcc -O3 takes a second for so many */
+#define LONG_LOOPS 1400 /* lines of functions: gcc -O3 takes a second for so many */
 #define LONG_CODE  3000 /* lines of a run() without such functions */
 
 #define D(id) (1u << DT_##id)
@@ -481,7 +481,7 @@ static void ask_gcc(struct strbuf *to, const char *request)
  * may fail in one of them. A run() whose loops are functions has little left that gets faster. Of
  * many loops a few do nearly all of the work: these are left at -O3. Many of the others are run
  * only when the run begins or ends: no pass of the optimiser is worth its time for them, nor for a
- * run() that does little more than to call functions. */
+ * run() that does little more than to call so many functions. */
 static void print_code(struct strbuf *to, const struct loops *l, const char *code)
 {
 	const char *heavy = l->functions[HEAVY], *light = l->functions[LIGHT],
@@ -500,7 +500,7 @@ static void print_code(struct strbuf *to, const struct loops *l, const char *cod
 		ask_gcc(to, LESS);
 		sb_str(to, light);
 	}
-	if (*heavy && l->run_is_cold)
+	if (many && l->run_is_cold)
 		ask_gcc(to, NOTHING);
 	else if (!many && (*heavy || count_lines(code) > LONG_CODE))
 		ask_gcc(to, LESS);
