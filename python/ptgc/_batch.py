@@ -104,7 +104,9 @@ def with_lengths_of_one(outputs: list[Variable]) -> list[Variable]:
         axis = getattr(node.op, "axis", None) if isinstance(node.op, Split) else None
         if axis is not None and any(v.type.shape[axis] == 1 for v in node.outputs):
             new = node.op.make_node(*node.inputs).outputs
-            new = [expand_dims(v.squeeze(axis), axis) if v.type.shape[axis] == 1 else v for v in new]
+            # by index, as C has no check yet that what is squeezed has the length 1
+            first = (*[slice(None)] * (axis % node.outputs[0].ndim), 0)
+            new = [expand_dims(v[first], axis) if v.type.shape[axis] == 1 else v for v in new]
             whole.replace_all(zip(node.outputs, new), import_missing=True)
     return list(whole.outputs)
 

@@ -302,3 +302,5 @@ def test_parts_of_length_one(rng):
     values = [rng.normal(size=(4, 2, 2)), rng.normal(size=(2, 3))]
     by_lane([M, by], [slope, slope.ravel()], values, {"M": "chains"})
     by_lane([M, by], [slope.ravel(), *pt.split(M @ by, [2, 1], n_splits=2, axis=1)], values, {"M": "chains"})
+    got = ptgc.compile_native([M, by], [slope], batch={"M": "chains"})(*values)
+    np.testing.assert_allclose(got[0], ptgc.compile_onnx([M, by], [slope], batch={"M": "chains"})(*values)[0], rtol=1e-12)

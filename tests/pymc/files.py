@@ -521,6 +521,29 @@ def densities_in_c():
             np.testing.assert_allclose(again[1], dlogp, rtol=1e-12, atol=1e-12)
 
 
+def rows_of_two_states():
+    """Rows of probabilities of two states, as a hidden Markov chain has them: many points of them as C, beside one by one"""
+    with pm.Model() as model:
+        rows = pt.log(pt.stack([pm.Dirichlet("first", np.ones(2)), pm.Dirichlet("second", np.ones(2))]))
+        seen = pm.logp(pm.Normal.dist(pm.Normal("mu", 0, 1, shape=2), 1), np.arange(5.0)[:, None])
+        alpha = seen[0]
+        for k in range(1, 5):
+            alpha = pt.logsumexp(alpha[:, None] + rows, axis=0) + seen[k]
+        pm.Potential("y", pt.logsumexp(alpha))
+    with tempfile.TemporaryDirectory() as folder:
+        ptgc.export_nuts(model, f"{folder}/sampler.c", draws=5, tune=5, chains=2)
+        many = ptgc.export_density(model, f"{folder}/density.c", batch="chains")
+        one = ptgc.compile_density(model)
+        native = ptgc.compile_native(*many.graph)
+    rand = np.random.default_rng(1)
+    points = [rand.normal(size=(3, *v.type.shape[1:])) for v in many.graph[0]]
+    logp, dlogp = native(*points)
+    for k in range(3):
+        want = one(*[p[k] for p in points])
+        np.testing.assert_allclose(logp[k], want[0], rtol=1e-12)
+        np.testing.assert_allclose(dlogp[k], want[1], rtol=1e-10, atol=1e-12)
+
+
 def doubts_about_draws():
     """A funnel's draws come with warnings, a line's without; few draws with one that says so"""
     with pm.Model() as funnel:
@@ -755,7 +778,8 @@ def refusal(kind, call):
 TESTS = [
     a_step_method_of_its_own, models_that_are_refused, densities, samplers, predictions, predictions_by_parts,
     files_that_are_read, coordinates_that_are_read, values_of_data, refits, densities_in_c, many_points_of_a_spatial_model,
-    many_points_of_named_dims, predictions_of_named_dims, many_points_of_a_table, rows_that_stand_for_more, frozen_models, doubts_about_draws, missing_values, dims_of_any_name, data_that_are_set_later,
+    many_points_of_named_dims, predictions_of_named_dims, many_points_of_a_table, rows_that_stand_for_more, rows_of_two_states, frozen_models,
+    doubts_about_draws, missing_values, dims_of_any_name, data_that_are_set_later,
 ]  # fmt: skip
 
 if __name__ == "__main__":
