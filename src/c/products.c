@@ -306,11 +306,6 @@ static struct factors factors_of(const struct node *n)
 				of_a > of_b ? of_a : of_b};
 }
 
-static dim inner_dim(const struct value *v, bool left)
-{
-	return v->type.dims[left || v->type.rank == 1 ? v->type.rank - 1u : v->type.rank - 2u];
-}
-
 void matmul_shape(struct printer *p, const struct node *n)
 {
 	struct factors f = factors_of(n);
@@ -334,7 +329,7 @@ void matmul_shape(struct printer *p, const struct node *n)
 	if (!f.column)
 		known[k++] = length(p, f.b, f.b->type.rank - 1u);
 	set_lengths(p, n->out[0], known);
-	if (!dim_eq(p->cx, inner_dim(f.a, true), inner_dim(f.b, false)))
+	if (!dim_eq(p->cx, f.a->type.dims[summed_axis(n, 0)], f.b->type.dims[summed_axis(n, 1)]))
 		must_equal(p, length(p, f.a, f.a->type.rank - 1u),
 			   length(p, f.b, f.column ? 0 : f.b->type.rank - 2u),
 			   "lengths do not fit");

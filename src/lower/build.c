@@ -250,7 +250,7 @@ struct value *slice_ints(struct build *b, struct value *v, int64_t axis, int64_t
 	return slice(b, v, &axis, 1, const_ints(b, &start, 1), to, NULL);
 }
 
-struct value *count_to(struct build *b, struct value *n)
+struct value *iota_of(struct build *b, struct value *n)
 {
 	struct value *zero = const_int(b, 0);
 

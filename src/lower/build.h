@@ -225,7 +225,7 @@ struct value *slice_axis(struct build *b, struct value *v, int axis, struct valu
 			 struct value *stop, struct value *step);
 struct value *slice_ints(struct build *b, struct value *v, int64_t axis, int64_t start,
 			 int64_t stop);
-struct value *count_to(struct build *b, struct value *n); /* 0, 1, ... n-1 */
+struct value *iota_of(struct build *b, struct value *n); /* 0, 1, ... n-1 */
 struct value *concat(struct build *b, int axis, struct value **in, uint32_t n);
 struct value *split(struct build *b, struct value *v, int axis, struct value *sizes,
 		    struct value **out, uint32_t n);

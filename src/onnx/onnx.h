@@ -104,6 +104,8 @@ uint32_t onnx_axis(const struct node *n, int64_t otherwise);
 uint32_t onnx_perm(const struct node *n, uint32_t i);
 /* Does n, a Transpose, give a matrix with its two axes exchanged? */
 bool onnx_transposes_matrix(const struct node *n);
+/* The axis of input i of a product, MatMul or Gemm, along which it is summed up */
+uint32_t summed_axis(const struct node *n, uint32_t i);
 /* The axes that n names in its attribute or its second input, counted from the front of a value of
  * that rank, without order; -1: they are not known. Returns their number, 0 if it names none. */
 int onnx_axes(const struct node *n, uint32_t rank, int *axes);

@@ -193,6 +193,15 @@ bool onnx_transposes_matrix(const struct node *n)
 	return n->in[0]->type.rank == 2 && onnx_perm(n, 0) == 1;
 }
 
+uint32_t summed_axis(const struct node *n, uint32_t i)
+{
+	const char *name = i ? "transB" : "transA";
+	uint32_t rank = n->in[i]->type.rank;
+	bool transposed = computes(n, ONNX_Gemm) && int_of_attr(n, name, 0);
+
+	return rank - ((rank > 1 && (i == 1) != transposed) ? 2 : 1);
+}
+
 int onnx_axes(const struct node *n, uint32_t rank, int *axes)
 {
 	const struct attr *list = find_attr(n, "axes");

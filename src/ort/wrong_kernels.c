@@ -36,16 +36,6 @@ static bool reads_nan(const struct node *n)
 	return false;
 }
 
-/* The axis of input i of a product, MatMul or Gemm, along which it is summed up */
-static uint32_t summed_axis(const struct node *n, uint32_t i)
-{
-	const char *name = i ? "transB" : "transA";
-	uint32_t rank = n->in[i]->type.rank;
-	bool transposed = is_onnx(n, ONNX_Gemm) && int_of_attr(n, name, 0);
-
-	return rank - ((rank > 1 && (i == 1) != transposed) ? 2 : 1);
-}
-
 static bool may_reduce_nothing(struct ctx *cx, const struct node *n)
 {
 	int axes[MAX_RANK], count = onnx_reduced_axes(n, axes);

@@ -63,10 +63,10 @@ static bool are_one_number(const struct value *a, const struct value *b)
 {
 	if (!is_onnx(a->def, ONNX_Expand) || !is_onnx(b->def, ONNX_Expand))
 		return false;
-	const struct tensor *x = a->def->in[0]->data, *y = b->def->in[0]->data;
+	const struct tensor *x = constant_data(a->def->in[0]), *y = constant_data(b->def->in[0]);
 
-	return x && y && x->data && y->data && x->count == 1 && y->count == 1 &&
-	       x->dtype == y->dtype && !memcmp(x->data, y->data, dtypes[x->dtype].size);
+	return x && y && x->count == 1 && y->count == 1 && x->dtype == y->dtype &&
+	       !memcmp(x->data, y->data, dtypes[x->dtype].size);
 }
 
 /* Sets for each value of the body which earlier one it equals, if the states are equal that are
@@ -162,8 +162,7 @@ static void replace_in_block(struct states *s, struct block *k, struct node *aft
 		replace_all_uses(v, by);
 		return;
 	}
-	for (by = resolve(by); is_onnx(by->def, ONNX_Identity);) /* which may be a new one */
-		by = resolve(by->def->in[0]);
+	by = behind_identity(resolve(by)); /* which may be a new one */
 	struct build b = build_at(s->cx, k, after);
 	b.span = v->span;
 	struct value *copy = identity(&b, by);

@@ -35,8 +35,7 @@ struct products {
 	const bool *needed;         /* by value id */
 	vec(struct checking) found; /* those that check an equation */
 };
-bool is_product(const struct node *n);                /* MatMul, Gemm */
-uint32_t inner_axis(const struct type *t, bool left); /* of a factor: the one it adds along */
+bool is_product(const struct node *n); /* MatMul, Gemm */
 void find_products(struct ctx *cx, struct products *p, const struct block *k);
 /* Does a product of that block fail unless c holds? */
 bool product_checks(struct build *b, struct products *p, struct check *c, const struct block *k);

@@ -302,7 +302,7 @@ static void note_product(struct placing *p, struct node *n)
 {
 	struct checking found = {.node = n};
 	const struct value *v = n->in[0], *w = n->in[1];
-	uint32_t i = inner_axis(&v->type, true), j = inner_axis(&w->type, false);
+	uint32_t i = summed_axis(n, 0), j = summed_axis(n, 1);
 	struct side x = {.d = v->type.dims[i], .axis = i}, y = {.d = w->type.dims[j], .axis = j};
 
 	if (dim_eq(p->cx, x.d, y.d))

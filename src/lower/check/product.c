@@ -17,11 +17,6 @@
 #define MAX_PRODUCTS 8    /* products of one length that are tried */
 #define MAX_CHECKS   1024 /* equations that are looked through */
 
-uint32_t inner_axis(const struct type *t, bool left)
-{
-	return left || t->rank == 1 ? t->rank - 1u : t->rank - 2u;
-}
-
 bool is_product(const struct node *n)
 {
 	if (computes(n, ONNX_MatMul))
@@ -44,7 +39,7 @@ void find_products(struct ctx *cx, struct products *p, const struct block *k)
 			walk_past(&w);
 		} else if (is_product(n) && p->needed[n->out[0]->id]) {
 			const struct type *t = &n->in[0]->type;
-			dim inner = dim_find(cx, t->dims[inner_axis(t, true)]);
+			dim inner = dim_find(cx, t->dims[summed_axis(n, 0)]);
 			*vec_push(cx->scratch, &p->list) =
 				(struct product){.inner = inner, .node = n, .block = w.at.block};
 		}
@@ -190,7 +185,7 @@ static bool compares(struct build *b, struct products *p, const struct check *c,
 		     const struct node *n, const struct side *x, const struct side *y)
 {
 	struct value *l = n->in[0], *r = n->in[1];
-	uint32_t i = inner_axis(&l->type, true), j = inner_axis(&r->type, false), count = 0;
+	uint32_t i = summed_axis(n, 0), j = summed_axis(n, 1), count = 0;
 	struct check *relied[2 * MAX_ADDED + 1];
 
 	if (!surely_has_length(b, p, c, l, i, x, relied, &count) ||

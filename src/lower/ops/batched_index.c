@@ -94,7 +94,7 @@ static struct cv list_behind(struct batched *m, const struct cv *list, uint32_t 
 static struct value *item_index(struct batched *m, uint32_t k, uint32_t rank)
 {
 	int64_t axes[MAX_RANK];
-	struct value *v = counting(m->b, m->n->out[0]->type.dims[k]);
+	struct value *v = iota(m->b, m->n->out[0]->type.dims[k]);
 
 	for (uint32_t i = 1; i < rank; i++)
 		axes[i - 1] = i;
@@ -305,7 +305,7 @@ static struct value *slice_numbers(struct batched *m, const struct slice_of_item
 		length = same_for_all(b, reshape(b, length, flat, 1));
 	}
 	d[0] = m->n->out[0]->type.dims[m->rank + s->at];
-	r = with_dims(count_to(b, length), d);
+	r = with_dims(iota_of(b, length), d);
 	r = emit_(b, ONNX_Mul, r, as_columns(b, s->step));
 	r = emit_(b, ONNX_Add, r, as_columns(b, s->first));
 	return held_by(b, r, r->type, b->span);
@@ -329,7 +329,7 @@ static struct value *spread(struct batched *m, const struct slice_of_items *s, s
 {
 	struct build *b = m->b;
 	struct value *zero = const_int(b, 0), *step = as_columns(b, s->step);
-	struct value *i = counting(b, s->n);
+	struct value *i = iota(b, s->n);
 	i = emit_(b, ONNX_Sub, i, as_columns(b, s->first));
 	struct value *rest = emit_(b, ONNX_Mod, i, step), *at = emit_(b, ONNX_Div, i, step);
 	struct value *length = as_columns(b, s->length), *inside;

@@ -409,7 +409,7 @@ bool batch_repeat(struct batched *m)
 	d[0] = dims_product(b->cx, sum->type.dims, own);
 	sum = same_for_all(b, reshape(b, sum, d, 1));
 	in[0] = emit_(b, ONNX_CumSum, r, const_int(b, last));
-	in[1] = count_to(b, sum);
+	in[1] = iota_of(b, sum);
 	d = new_dims(b->cx, 1);
 	d[0] = m->n->out[0]->type.dims[m->rank + axis];
 	in[1] = with_dims(in[1], d);

@@ -29,8 +29,8 @@ static struct value *window_indices(struct build *b, dim out, dim k)
 		return const_tensor(b, t);
 	}
 	struct value *last = dim_value(b, dim_sub(b->cx, k, dim_const(b->cx, 1)));
-	struct value *back = emit_(b, ONNX_Sub, last, counting(b, k));
-	return emit_(b, ONNX_Add, unsqueeze(b, counting(b, out), &(int64_t){1}, 1), back);
+	struct value *back = emit_(b, ONNX_Sub, last, iota(b, k));
+	return emit_(b, ONNX_Add, unsqueeze(b, iota(b, out), &(int64_t){1}, 1), back);
 }
 
 /* v without the dim of a batch: the type of one item, which has `rank` dims */

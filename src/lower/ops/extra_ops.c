@@ -12,12 +12,12 @@
 #define OPEN_SIZE 1000 /* elements that are taken for a length that is not known */
 
 /* 0, 1, ... n-1 */
-struct value *counting(struct build *b, dim n)
+struct value *iota(struct build *b, dim n)
 {
 	int64_t k;
 
 	if (!dim_is_const(b->cx, n, &k) || k > MAX_IOTA)
-		return count_to(b, dim_value(b, n));
+		return iota_of(b, dim_value(b, n));
 	int64_t *v = new_array(b->cx->arena, int64_t, (size_t)k + 1);
 	for (int64_t i = 0; i < k; i++)
 		v[i] = i;
@@ -208,7 +208,7 @@ bool lower_allocdiag(struct build *b, struct node *n)
 	uint32_t rank = x->type.rank;
 	int64_t k = prop_int(b->cx, n, "offset"), pads[2 * MAX_RANK] = {0}, perm[MAX_RANK];
 	int64_t axis1 = prop_int(b->cx, n, "axis1"), axis2 = prop_int(b->cx, n, "axis2");
-	struct value *at = counting(b, x->type.dims[rank - 1]);
+	struct value *at = iota(b, x->type.dims[rank - 1]);
 	struct value *on = emit_(b, ONNX_Equal, column(b, at), at);
 
 	struct value *zero = const_int_of(b, (enum dtype)x->type.dtype, 0);
@@ -232,8 +232,8 @@ bool lower_filldiagonal(struct build *b, struct node *n)
 
 	for (uint32_t i = 1; i < rank; i++) {
 		int64_t axes[MAX_RANK];
-		struct value *first = counting(b, a->type.dims[i - 1]),
-			     *next = counting(b, a->type.dims[i]);
+		struct value *first = iota(b, a->type.dims[i - 1]),
+			     *next = iota(b, a->type.dims[i]);
 		for (uint32_t j = 0; j < rank - i; j++)
 			axes[j] = 1 + j;
 		first = unsqueeze(b, first, axes, rank - i);
@@ -282,7 +282,7 @@ static struct value *fill_flat(struct build *b, struct value *a, const dim *d, s
 {
 	dim size = dims_product(b->cx, d, 2);
 	struct value *zero = const_int(b, 0), *bound[2] = {start, stop};
-	struct value *at = reshape(b, counting(b, size), d, 2);
+	struct value *at = reshape(b, iota(b, size), d, 2);
 
 	for (int i = 0; i < 2; i++) {
 		struct value *back = emit_(b, ONNX_Add, bound[i], dim_value(b, size));
@@ -344,7 +344,7 @@ bool lower_filldiagonaloffset(struct build *b, struct node *n)
 		set_lowered(b, n, 0, expand(b, a, out.dims, 3));
 		return true;
 	}
-	struct value *all = count_to(b, dim_value(b, dims_product(b->cx, d, 2)));
+	struct value *all = iota_of(b, dim_value(b, dims_product(b->cx, d, 2)));
 	struct value *at = slice_axis(b, all, 0, start, stop, step);
 	dim *flat = new (b->cx->arena, dim);
 	*flat = dims_product(b->cx, d, 2);
@@ -388,7 +388,7 @@ static struct value *constant_rows(struct build *b, struct value *repeats, dim l
  * true elements, and NonZero gives their rows. */
 static struct value *rows_by_mask(struct build *b, struct value *repeats, struct value *most)
 {
-	struct value *on = count_to(b, most);
+	struct value *on = iota_of(b, most);
 	on = emit_(b, ONNX_Less, on, column(b, repeats));
 
 	on = emit_(b, ONNX_NonZero, on);
@@ -538,7 +538,7 @@ static struct value *bisect(struct build *b, struct value *x, struct value *v, b
 	if (x->type.rank == 2) {
 		dim *flat = new (b->cx->arena, dim);
 		*flat = dims_product(b->cx, x->type.dims, 2);
-		s.begin = emit_(b, ONNX_Mul, counting(b, x->type.dims[0]), s.n);
+		s.begin = emit_(b, ONNX_Mul, iota(b, x->type.dims[0]), s.n);
 		for (uint32_t i = 1; i < t.rank; i++)
 			axes[i - 1] = i;
 		s.begin = unsqueeze(b, s.begin, axes, t.rank - 1u);

@@ -202,7 +202,7 @@ bool lower_fourier(struct build *b, struct node *n)
  * imaginary parts, to conjugate. */
 static struct value *half_weights(struct build *b, dim count, struct value *length, enum dtype t)
 {
-	struct value *k = counting(b, count);
+	struct value *k = iota(b, count);
 	struct value *two = emit_(b, ONNX_Mul, k, const_int(b, 2));
 	struct value *single = emit_(b, ONNX_Equal, k, const_int(b, 0));
 	single = emit_(b, ONNX_Or, single, emit_(b, ONNX_Equal, two, length));

@@ -85,7 +85,7 @@ static struct value *slice_indices(struct build *b, struct index *ix, dim size)
 	}
 	memset(one, 0, sizeof(one));
 	one[0] = *ix;
-	struct value *all = count_to(b, dim_value(b, size));
+	struct value *all = iota_of(b, dim_value(b, size));
 	return apply_slices(b, with_dims(all, dims), one);
 }
 

@@ -18,7 +18,7 @@
 /* --- what lowerings of one family lend to others, by file --- */
 
 /* extra_ops.c: 0, 1, ... n-1 */
-struct value *counting(struct build *b, dim n);
+struct value *iota(struct build *b, dim n);
 /* batched.c: a Blockwise node by an op on the whole batch, without a Loop; rank: of the batch.
  * false: there is no such way. *ok: false: reported */
 bool lower_by_batched_op(struct build *b, struct node *n, const struct opref *core,

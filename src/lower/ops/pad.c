@@ -185,11 +185,11 @@ static struct value *ramp(struct build *b, const struct pad *p, int side)
 		attr_int(b, "axis", p->axis);
 	/* of an empty axis, a Gather fails; a Slice would be empty and broadcast */
 	struct value *edge = emit_(b, ONNX_Gather, p->x, const_ints(b, &(int64_t){-side}, 1));
-	struct value *i = count_to(b, width);
+	struct value *i = iota_of(b, width);
 	int64_t axes[MAX_RANK], n = 0, k;
 
 	if (known_int(b->cx, width, 0, &k))
-		i = counting(b, dim_const(b->cx, k));
+		i = iota(b, dim_const(b->cx, k));
 	if (side)
 		i = emit_(b, ONNX_Sub, emit_(b, ONNX_Sub, width, const_int(b, 1)), i);
 	for (int64_t j = p->axis + 1; j < p->rank; j++)
@@ -279,7 +279,7 @@ static struct value *source_indices(struct build *b, const struct pad *p)
 	struct value *const *w = p->width[p->axis], *n = dim_value(b, size), *period = n;
 	int64_t k;
 	struct value *total = emit_(b, ONNX_Add, emit_(b, ONNX_Add, w[0], n), w[1]);
-	struct value *at = count_to(b, total);
+	struct value *at = iota_of(b, total);
 
 	at = emit_(b, ONNX_Sub, at, w[0]);
 	if (p->mode[0] != 'w')

@@ -567,7 +567,7 @@ static struct value *item_numbers(struct build *b, struct value *count, struct v
 	count = emit_(b, ONNX_Max, count, const_int(b, 0));
 	b->scope->shared->small_ints = false;
 	count = check(b, same_for_all(b, count), ok, "an ARange must have a number of items");
-	return count_to(b, count);
+	return iota_of(b, count);
 }
 
 /* v, with one for each item of the batch whose results are t */

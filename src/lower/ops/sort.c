@@ -144,7 +144,7 @@ static struct value *slice_keys(struct build *b, struct value *x, int64_t axis)
 	part[0] = reshape(b, concat(b, 2, part, 2), to, 2);
 	flag = cast(b, reduce(b, ONNX_ReduceSum, flag, (int[]){1}, 1, true), DT_BOOL);
 	last = 1;
-	part[1] = unsqueeze(b, cast(b, counting(b, d[0]), t), &last, 1);
+	part[1] = unsqueeze(b, cast(b, iota(b, d[0]), t), &last, 1);
 	part[1] = emit_(b, ONNX_Where, flag, part[1], const_of(b, t, -1));
 	return concat(b, 1, part, 2);
 }
