@@ -19,6 +19,13 @@ const struct value *behind_reshapes(const struct value *v)
 	return v;
 }
 
+const struct value *behind_moves(const struct value *v)
+{
+	while (v->def && onnx_facts[operator_of(v->def)].moves && !v->def->index_may_fail)
+		v = v->def->in[0];
+	return v;
+}
+
 const struct node *counted_by(struct ctx *cx, const struct value *v, int64_t *start, int64_t *step)
 {
 	const struct node *n = behind_reshapes(v)->def;

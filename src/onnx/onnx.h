@@ -70,6 +70,9 @@ struct value *behind_identity(struct value *v);
 /* What has the elements of v in the same order, before operators that reshape it; v: there are none
  */
 const struct value *behind_reshapes(const struct value *v);
+/* The value of which each element of v is one, before operators that move elements and cannot fail
+ */
+const struct value *behind_moves(const struct value *v);
 /* The Range, of a known start and step, that counts the elements of v; NULL: there is none */
 const struct node *counted_by(struct ctx *cx, const struct value *v, int64_t *start, int64_t *step);
 #define C_DOMAIN "ptgc.c"

@@ -11,9 +11,8 @@
 #include "onnx/onnx.h"
 #include "rewrite/loops.h"
 
-#define MAX_SUM    16   /* terms of a sum that is looked at */
-#define MAX_BEHIND 8    /* operators between a row and the constant that it is of */
-#define MAX_ZEROS  4096 /* elements of such a constant */
+#define MAX_SUM   16   /* terms of a sum that is looked at */
+#define MAX_ZEROS 4096 /* elements of such a constant */
 
 struct terms {
 	struct ctx *cx;
@@ -139,12 +138,7 @@ static void join(struct terms *t, struct term *a, const struct term *b, struct s
 /* Is v a row of zeros, as the derivatives of what nobody reads are? */
 static bool is_row_of_zeros(const struct value *v)
 {
-	for (int i = 0; i < MAX_BEHIND && v->def; i++) {
-		const struct node *d = v->def;
-		if (!onnx_facts[operator_of(d)].moves || d->index_may_fail)
-			return false;
-		v = d->in[0];
-	}
+	v = behind_moves(v);
 	return is_float((enum dtype)v->type.dtype) && is_full_of(v, 0, MAX_ZEROS);
 }
 

@@ -80,7 +80,7 @@ static bool gives_no_negatives(struct build *b, const struct node *n)
 
 /* The value whose elements, or some of them, are those of v, in another shape or a dtype that holds
  * them; NULL: v is made in another way */
-static const struct value *behind_moves(const struct value *v)
+static const struct value *moved_from(const struct value *v)
 {
 	const struct node *n = v->def;
 
@@ -100,7 +100,7 @@ static bool never_negative(struct build *b, struct value *typed)
 
 	if (known_from(b, known_of(b->cx, typed), 0))
 		return true;
-	for (int steps = 0; v && steps < 16; v = behind_moves(v), steps++) {
+	for (int steps = 0; v && steps < 16; v = moved_from(v), steps++) {
 		if (v->data)
 			return is_constant(v) && smallest(v->data) >= 0;
 		if (dtypes[v->type.dtype].kind != KIND_INT || known_from(b, v->known, 0) ||

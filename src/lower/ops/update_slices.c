@@ -85,14 +85,10 @@ static bool is_zeros(const struct value *x)
 {
 	const struct node *n = x->def;
 
-	if (x->data)
-		return is_plus_zero(constant_data(x));
 	if (is_onnx(n, ONNX_ConstantOfShape))
 		return n->nattrs == 1 && n->attrs[0].kind == AT_TENSOR &&
 		       is_plus_zero(n->attrs[0].u.t);
-	if (!is_onnx(n, ONNX_Expand))
-		return false;
-	return is_plus_zero(constant_data(n->in[0]));
+	return is_plus_zero(constant_data(behind_moves(x)));
 }
 
 /* y with an axis for each axis of x, expanded to the lengths `to` of x[...]. */
