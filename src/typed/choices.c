@@ -61,8 +61,8 @@ static bool same_number(const struct ctx *cx, double a, double b)
 	return a == b && (!cx->opt.signed_zeros || signbit(a) == signbit(b));
 }
 
-static struct value *make(struct choices *c, enum op_id id, struct value *a, struct value *b,
-			  struct span span)
+static struct value *add_call(struct choices *c, enum op_id id, struct value *a, struct value *b,
+			      struct span span)
 {
 	struct value *in[2] = {a, b};
 
@@ -243,7 +243,7 @@ static bool choose_sign(struct choices *c, struct node *n)
 	struct turned *last = &c->turned;
 	if (last->x != x || last->yes != u || !quickly_equal(last->mask, mask, MAX_MASK))
 		*last = (struct turned){
-			x, make(c, OP_Mul, signs(c, x, mask, u, n->span), x, n->span), mask, u};
+			x, add_call(c, OP_Mul, signs(c, x, mask, u, n->span), x, n->span), mask, u};
 	struct value *z = last->product;
 	z = graph_node(c->cx, &c->out, f->def->op, f->def->props, &z, 1, f->def->span)->out[0];
 	if (s != t)
@@ -568,7 +568,7 @@ static struct value *sum_of_k(struct choices *c, const struct sum *sum, double k
 		return r;
 	struct value *length = make_with(c, OP_Shape_i, axis, n->in[0], n->span);
 	struct value *zero = graph_number(c->cx, DT_INT64, 0, n->span);
-	struct value *in[3] = {make(c, OP_Gt, length, zero, n->span), r};
+	struct value *in[3] = {add_call(c, OP_Gt, length, zero, n->span), r};
 	in[2] = graph_number(c->cx, t, 0, n->span);
 	return graph_node(c->cx, &c->out, &op_table[OP_Switch], NULL, in, 3, n->span)->out[0];
 }
@@ -679,14 +679,14 @@ static bool share_exponential(struct choices *c, struct node *n)
 	if (x->type.dtype != DT_FLOAT64 || x->id >= c->nneeded || !c->has_softplus[x->id] ||
 	    n->out[0]->id >= c->nneeded || !c->needed[n->out[0]->id] || !has_many(c->cx, x))
 		return false;
-	struct value *e = make(c, OP_Abs, x, NULL, n->span);
-	e = make(c, OP_Exp, make(c, OP_Neg, e, NULL, n->span), NULL, n->span);
-	one = make(c, sign > 0 ? OP_Ge : OP_Le, x, graph_number(c->cx, DT_FLOAT64, 0, n->span),
-		   n->span);
+	struct value *e = add_call(c, OP_Abs, x, NULL, n->span);
+	e = add_call(c, OP_Exp, add_call(c, OP_Neg, e, NULL, n->span), NULL, n->span);
+	one = add_call(c, sign > 0 ? OP_Ge : OP_Le, x, graph_number(c->cx, DT_FLOAT64, 0, n->span),
+		       n->span);
 	one = make_with(c, OP_Cast, dtype, one, n->span);
 	struct value *sum =
-		make(c, OP_Add, e, graph_number(c->cx, DT_FLOAT64, 1, n->span), n->span);
-	become_call(c, n, OP_True_div, make(c, OP_Maximum, e, one, n->span), sum);
+		add_call(c, OP_Add, e, graph_number(c->cx, DT_FLOAT64, 1, n->span), n->span);
+	become_call(c, n, OP_True_div, add_call(c, OP_Maximum, e, one, n->span), sum);
 	return true;
 }
 

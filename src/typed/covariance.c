@@ -432,8 +432,8 @@ static const struct tensor *find_gradient(struct ctx *cx, struct gradient *g, co
 
 /* ---- the nodes that take its place ---- */
 
-static struct value *make(struct pass *p, const struct op *op, struct cv *props, struct value *a,
-			  struct value *b, struct span span)
+static struct value *add_call_with(struct pass *p, const struct op *op, struct cv *props,
+				   struct value *a, struct value *b, struct span span)
 {
 	struct value *in[2] = {a, b};
 
@@ -442,7 +442,7 @@ static struct value *make(struct pass *p, const struct op *op, struct cv *props,
 
 static struct value *swapped(struct pass *p, struct value *v)
 {
-	return make(p, &op_table[OP_MatrixTranspose], NULL, v, NULL, v->span);
+	return add_call_with(p, &op_table[OP_MatrixTranspose], NULL, v, NULL, v->span);
 }
 
 /* A constant of v's dtype */
@@ -488,10 +488,10 @@ static struct value *solve(struct pass *p, const struct gradient *g, struct span
 
 	if (g->a) {
 		*axis = (struct cv){.kind = CV_INT, .u.i = g->u->type.rank - 1u};
-		right = make(p, &op_table[OP_Second], NULL, g->u, right, span);
-		right = make(p, &op_table[OP_Join], axis, right, swapped(p, g->bt), span);
+		right = add_call_with(p, &op_table[OP_Second], NULL, g->u, right, span);
+		right = add_call_with(p, &op_table[OP_Join], axis, right, swapped(p, g->bt), span);
 	}
-	return make(p, g->t->def->op, g->t->def->props, g->u, right, span);
+	return add_call_with(p, g->t->def->op, g->t->def->props, g->u, right, span);
 }
 
 static void become_product(struct pass *p, struct node *n, struct value *a, struct value *b)
@@ -515,11 +515,11 @@ static void take_place(struct pass *p, const struct gradient *g, struct node *n,
 		double *scale = new_array(p->cx->scratch, double, g->n + g->columns + 1);
 		for (int64_t i = 0; i < g->n + g->columns; i++)
 			scale[i] = i < g->n ? 1 : g->a_k / k;
-		left = make(p, &op_table[OP_Mul], NULL, all,
-			    constant(p, all, scale, 1, 1, g->n + g->columns), n->span);
+		left = add_call_with(p, &op_table[OP_Mul], NULL, all,
+				     constant(p, all, scale, 1, 1, g->n + g->columns), n->span);
 	}
 	struct value *right = less_diagonal(p, all, mask, k, 0.5, g->n);
-	left = make(p, product->op, product->props, left, swapped(p, all), n->span);
+	left = add_call_with(p, product->op, product->props, left, swapped(p, all), n->span);
 	become_product(p, n, left, right);
 }
 
