@@ -28,14 +28,15 @@ static enum reduction reduction_of(const struct node *n)
 /* Which axes go; false: none is named, and that means that all stay */
 static bool mark_reduced_axes(struct printer *p, const struct node *n, bool *gone)
 {
-	int axes[MAX_RANK], count = onnx_reduced_axes(n, axes);
+	bool none = reduces_no_axis(n);
+	int axes[MAX_RANK], count = none ? 0 : onnx_reduced_axes(n, axes);
 
 	if (count < 0)
 		cannot(p, n, "needs axes that are known while compiling");
 	memset(gone, 0, MAX_RANK * sizeof(*gone));
 	for (int i = 0; i < count; i++)
 		gone[axes[i]] = true;
-	return count || !int_of_attr(n, "noop_with_empty_axes", 0);
+	return !none;
 }
 
 void reduce_shape(struct printer *p, const struct node *n)

@@ -4,6 +4,8 @@
  */
 #include "onnx/onnx.h"
 
+#define MAX_BEHIND 64 /* operators that are looked through: a text may have 100,000 of them */
+
 struct value *behind_identity(struct value *v)
 {
 	while (is_onnx(v->def, ONNX_Identity))
@@ -13,16 +15,21 @@ struct value *behind_identity(struct value *v)
 
 const struct value *behind_reshapes(const struct value *v)
 {
-	while (v->def && v->def->onnx &&
-	       (onnx_facts[v->def->onnx->id].reshapes || computes(v->def, ONNX_Identity)))
+	for (int steps = 0; steps < MAX_BEHIND && v->def && v->def->onnx; steps++) {
+		if (!onnx_facts[v->def->onnx->id].reshapes && !computes(v->def, ONNX_Identity))
+			break;
 		v = v->def->in[0];
+	}
 	return v;
 }
 
 const struct value *behind_moves(const struct value *v)
 {
-	while (v->def && onnx_facts[operator_of(v->def)].moves && !v->def->index_may_fail)
+	for (int steps = 0; steps < MAX_BEHIND && v->def; steps++) {
+		if (!onnx_facts[operator_of(v->def)].moves || v->def->index_may_fail)
+			break;
 		v = v->def->in[0];
+	}
 	return v;
 }
 

@@ -115,8 +115,10 @@ int onnx_axes(const struct node *n, uint32_t rank, int *axes);
 /* The same as bits; 0: it names none, or they are not known, or the rank is 64 or more */
 uint64_t onnx_axis_bits(const struct node *n, uint32_t rank);
 /* The axes along which a ReduceMax, an ArgMax or the like reduces, in order. Returns their number;
- * -1: they are not known */
+ * -1: they are not known, or it reduces none */
 int onnx_reduced_axes(const struct node *n, int *axes);
+/* Does n, a ReduceSum or the like, name no axis where that means none, and not all? */
+bool reduces_no_axis(const struct node *n);
 #define MAX_DATA_TYPE 26 /* the largest TensorProto.DataType */
 /* attrs.c: what is wrong with an attribute of a raw node, to be put after "attribute 'mode' ", as
  * in "is 3; it must be 0 or 1". NULL: nothing is wrong */

@@ -230,6 +230,14 @@ uint64_t onnx_axis_bits(const struct node *n, uint32_t rank)
 	return bits;
 }
 
+bool reduces_no_axis(const struct node *n)
+{
+	int axes[MAX_RANK];
+
+	return int_of_attr(n, "noop_with_empty_axes", 0) &&
+	       !onnx_axes(n, n->in[0]->type.rank, axes);
+}
+
 int onnx_reduced_axes(const struct node *n, int *axes)
 {
 	int rank = n->in[0]->type.rank, given[MAX_RANK],
@@ -241,8 +249,8 @@ int onnx_reduced_axes(const struct node *n, int *axes)
 		axes[0] = (int)onnx_axis(n, 0);
 		return 1;
 	}
-	if (count <= 0 && (count < 0 || int_of_attr(n, "noop_with_empty_axes", 0)))
-		return count;
+	if (count < 0 || reduces_no_axis(n))
+		return -1;
 	for (int i = 0; i < count; i++)
 		set[given[i]] = true;
 	for (int i = 0; i < rank; i++)

@@ -226,4 +226,5 @@ void rewrite_nodes(struct ctx *cx, struct graph *g)
 	for (size_t i = 0; cx->rewritten && i < FLAG_COUNT; i++)
 		if (cx->rewritten[i])
 			print_note(cx, "%s %u", flag_infos[i].name, cx->rewritten[i]);
+	cx->rewritten = NULL;
 }
