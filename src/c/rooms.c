@@ -55,8 +55,8 @@ static bool begins(const char *line, const char *with)
 	return !strncmp(line, with, strlen(with));
 }
 
-/* The next name of a variable at s, or before the end; NULL: there is none */
-static const char *next_name(const char *s, const char *end, size_t *len)
+/* The next name in the code at s, or before the end; NULL: there is none */
+static const char *next_identifier(const char *s, const char *end, size_t *len)
 {
 	for (; s < end; s += *len ? *len : 1) {
 		*len = word_length(s);
@@ -87,7 +87,7 @@ static void read_changes(struct taking *t, const char *line, uint32_t in, uint32
 	bool counts = begins(line, "for (") && opened;
 	size_t len = 0;
 
-	for (const char *n = line; (n = next_name(n, end, &len)) != NULL; n += len) {
+	for (const char *n = line; (n = next_identifier(n, end, &len)) != NULL; n += len) {
 		uint32_t k = word_number(p, &t->names, n, len);
 		if (k == UINT32_MAX || !(is_changed(n, len) || n[-1] == '&'))
 			continue;
@@ -205,7 +205,7 @@ static struct spot place_of(const struct taking *t, const struct buffer *b, stru
 
 	if (strchr(count, '[')) /* elements get values in ways that setting has no eye for */
 		return u;
-	for (const char *n = count; (n = next_name(n, end, &len)) != NULL; n += len) {
+	for (const char *n = count; (n = next_identifier(n, end, &len)) != NULL; n += len) {
 		if ((k = word_number(t->p, &t->names, n, len)) == UINT32_MAX)
 			continue;
 		struct spot set = set_before(t, k, u);
@@ -274,7 +274,7 @@ const char *with_rooms(struct printer *p, const char *body)
 	for (uint32_t i = 0; i < p->buffers.len; i++) {
 		const char *n = p->buffers.at[i].open ? p->buffers.at[i].count : "";
 		const char *end = n + strlen(n);
-		for (; (n = next_name(n, end, &len)) != NULL; n += len)
+		for (; (n = next_identifier(n, end, &len)) != NULL; n += len)
 			if (!has_word(p, &t.names, n, len))
 				add_word(p, &t.names, n, len);
 	}
