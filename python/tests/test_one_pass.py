@@ -30,7 +30,10 @@ CASES = {
     "LaplaceRV": (basic.laplace, lambda x: [x, 2 * x]),
     "LogNormalRV": (basic.lognormal, lambda x: [x, 0.5]),
     "LogisticRV": (basic.logistic, lambda x: [x, 2 * x]),
-    "MultinomialRV": (basic.multinomial, lambda x: [12, pt.stack([x, 2 * x, 3 - x], axis=-1) / (3 + 2 * x)[..., None]]),
+    "MultinomialRV": (
+        basic.multinomial,
+        lambda x: [pt.cast(9 * x, "int64"), pt.stack([x, 2 * x, 3 - x], axis=-1) / (3 + 2 * x)[..., None]],
+    ),
     "NegBinomialRV": (basic.negative_binomial, lambda x: [5 * x, 0.3]),
     "NormalRV": (basic.normal, lambda x: [x, 2 * x]),
     "ParetoRV": (basic.pareto, lambda x: [x, 2]),
