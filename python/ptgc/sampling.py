@@ -326,13 +326,19 @@ def refuse_names(names: list[str]) -> None:
 def convergence(data: Data, outputs: list[Variable], whole: Variable) -> list[Variable]:
     """R-hat and the effective sample size of each element of the free variables among the outputs."""
     free = free_variables([v.name for v in data.model.value_vars], [v.name for v in outputs])
-    found = []
-    for x in (v for v in outputs if v.name in free):
-        shape = [x.shape[k] for k in range(2, x.ndim)]
-        flat = x.reshape([x.shape[0], x.shape[1], math.prod(shape)], ndim=3)
-        for name, v in zip((RHAT, ESS), Convergence()(flat, whole)):
-            found.append(v.reshape(shape, ndim=len(shape)))
+    judged = [v for v in outputs if v.name in free]
+    if not judged:
+        return []
+    shapes = [[x.shape[k] for k in range(2, x.ndim)] for x in judged]
+    numbers = [x.reshape([*x.shape[:2], math.prod(shape)], ndim=3) for x, shape in zip(judged, shapes)]
+    results = Convergence()(pt.concatenate(numbers, axis=2), whole)
+    found, begin = [], 0
+    for x, shape in zip(judged, shapes):
+        end = begin + math.prod(shape)
+        for name, v in zip((RHAT, ESS), results):
+            found.append(v[begin:end].reshape(shape, ndim=len(shape)))
             found[-1].name = x.name + name
+        begin = end
     return found
 
 
