@@ -44,6 +44,32 @@ static bool divide_ints(enum onnx_id op, bool is_signed, uint64_t a, uint64_t b,
 	return true;
 }
 
+/* a to the power of b, where these and all products on the way are integers of at most `bits` bits:
+ * then who computes it at run time finds this number, too */
+static bool exact_power(double a, double b, int bits, double *r)
+{
+	double most = (double)(UINT64_C(1) << bits);
+
+	if (a != floor(a) || b != floor(b) || !a || b < 0 || b > bits || fabs(a) > most)
+		return false;
+	for (*r = 1; b > 0 && fabs(*r) < most; b--)
+		*r *= a;
+	return fabs(*r) < most;
+}
+
+static bool integer_power(enum dtype t, uint64_t a, uint64_t b, uint64_t *r)
+{
+	bool is_signed = dtypes[t].kind == KIND_INT;
+	int bits = dtypes[t].size * 8 - is_signed;
+	double x = is_signed ? (double)(int64_t)a : (double)a,
+	       y = is_signed ? (double)(int64_t)b : (double)b, power;
+
+	if (t == DT_BOOL || !exact_power(x, y, bits < 53 ? bits : 53, &power))
+		return false;
+	*r = (uint64_t)(int64_t)power;
+	return true;
+}
+
 static bool compute_integer(enum onnx_id op, enum dtype t, uint64_t a, uint64_t b, uint64_t *r)
 {
 	switch (op) {
@@ -59,6 +85,8 @@ static bool compute_integer(enum onnx_id op, enum dtype t, uint64_t a, uint64_t 
 	case ONNX_Div:
 	case ONNX_Mod:
 		return t != DT_BOOL && divide_ints(op, dtypes[t].kind == KIND_INT, a, b, r);
+	case ONNX_Pow:
+		return integer_power(t, a, b, r);
 	case ONNX_And:
 		*r = a & b;
 		return t == DT_BOOL;
@@ -75,6 +103,8 @@ static bool compute_integer(enum onnx_id op, enum dtype t, uint64_t a, uint64_t 
  * it. */
 static bool compute_float(enum onnx_id op, enum dtype t, double a, double b, double *r)
 {
+	if (op == ONNX_Pow)
+		return t != DT_FLOAT16 && exact_power(a, b, t == DT_FLOAT32 ? 24 : 53, r);
 	*r = op == ONNX_Add ? a + b : op == ONNX_Sub ? a - b : op == ONNX_Mul ? a * b : a / b;
 	return t != DT_FLOAT16 &&
 	       (op == ONNX_Add || op == ONNX_Sub || op == ONNX_Mul || (op == ONNX_Div && b != 0));
@@ -89,7 +119,8 @@ static bool is_comparison(enum onnx_id op)
 static bool is_arithmetic(enum onnx_id op)
 {
 	return op == ONNX_Add || op == ONNX_Sub || op == ONNX_Mul || op == ONNX_Div ||
-	       op == ONNX_Mod || op == ONNX_And || op == ONNX_Or || is_comparison(op);
+	       op == ONNX_Mod || op == ONNX_Pow || op == ONNX_And || op == ONNX_Or ||
+	       is_comparison(op);
 }
 
 /* -1: a < b; 0: a == b; 1: a > b; 2: one is NaN */
@@ -193,7 +224,7 @@ static struct value *skip_neutral(enum onnx_id op, struct value **in)
 	bool real = is_float((enum dtype)in[0]->type.dtype);
 	double k = op == ONNX_Mul || op == ONNX_Div || op == ONNX_And;
 
-	if (is_comparison(op) || op == ONNX_Mod || (real && op == ONNX_Add))
+	if (is_comparison(op) || op == ONNX_Mod || op == ONNX_Pow || (real && op == ONNX_Add))
 		return NULL;
 	if (is_neutral(in[1], in[0], k))
 		return in[0];
