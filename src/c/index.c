@@ -69,8 +69,8 @@ static void check_unread(struct printer *p, const struct node *n, uint32_t axis)
 		const char *none = textf(p, "%s == 0", in_parens(p, length(p, x, k)));
 		empty = empty ? textf(p, "%s || %s", empty, none) : none;
 	}
-	if (!empty || (!i->type.rank && is_number_text(element(p, i, 0), &number) && number == 0 &&
-		       dim_ge(p->cx, x->type.dims[axis], 1)))
+	if (!empty || (!i->type.rank && is_number_text(element(p, i, 0), &number) &&
+		       dim_ge(p->cx, x->type.dims[axis], number < 0 ? -number : number + 1)))
 		return;
 	line(p, "if (%s) {", empty);
 	p->indent++;

@@ -29,19 +29,32 @@ void concat_shape(struct printer *p, const struct node *n)
 					   "lengths do not fit");
 }
 
-/* x into the array y, where axis `axis` begins at `from` */
-static void copy_to(struct printer *p, const struct value *y, const struct value *x, uint32_t axis,
-		    const char *from)
+/* Is an element of v one that lies in memory, or a number? Then it takes no time to compute. */
+static bool is_only_read(const struct printer *p, const struct value *v)
 {
-	const char *ix[MAX_RANK], *dims[MAX_RANK];
-	uint32_t mark = p->once.len;
+	while (held(p, v)->where == FORMULA && op_of(p, v->def)->view)
+		v = v->def->in[0];
+	return v->data || held(p, v)->where != FORMULA;
+}
+
+/* Input x of a Concat, from `from` on along the axis. The loops of the axes before are open, with
+ * the indices ix, if `open` is true. */
+static void put_part(struct printer *p, const struct node *n, const struct value *x,
+		     const char *from, bool open, const char **ix)
+{
+	const struct value *y = n->out[0];
+	uint32_t axis = onnx_axis(n, 0), mark = p->once.len, loops;
+	const char *dims[MAX_RANK];
 	bool rows = !x->data; /* does x follow what is there? */
 
 	for (uint32_t k = 0; k < x->type.rank; k++)
 		dims[k] = length(p, x, k);
 	for (uint32_t k = 0; k < axis; k++)
 		rows &= !strcmp(held(p, y)->dims[k], "1");
-	uint32_t loops = rows ? loops_over(p, x, x, ix) : open_loops(p, dims, x->type.rank, ix);
+	if (open)
+		loops = open_loops(p, dims + axis, x->type.rank - axis, ix + axis);
+	else
+		loops = rows ? loops_over(p, x, x, ix) : open_loops(p, dims, x->type.rank, ix);
 	const char *s = to_store(p, x->type.dtype, at(p, x, ix));
 	ix[axis] = plus(p, from, ix[axis]);
 	line(p, "%s[%s] = %s;", held(p, y)->name, linear(p, held(p, y)->dims, y->type.rank, ix), s);
@@ -49,16 +62,29 @@ static void copy_to(struct printer *p, const struct value *y, const struct value
 	p->once.len = mark;
 }
 
+/* One loop over rows fills what is only read of all inputs. What is computed has loops of its own:
+ * gcc makes vectors of these. */
 void concat_put(struct printer *p, const struct node *n)
 {
-	uint32_t axis = onnx_axis(n, 0);
-	const char *from = "0";
+	const struct value *y = n->out[0];
+	uint32_t axis = onnx_axis(n, 0), loops = 0, together = 0;
+	const char *ix[MAX_RANK], **from = new_array(p->cx->arena, const char *, n->nin + 1u);
 
-	make_array(p, n->out[0]);
+	make_array(p, y);
+	from[0] = "0";
 	for (uint32_t i = 0; i < n->nin; i++) {
-		copy_to(p, n->out[0], n->in[i], axis, from);
-		from = plus(p, from, length(p, n->in[i], axis));
+		from[i + 1] = plus(p, from[i], length(p, n->in[i], axis));
+		together += is_only_read(p, n->in[i]);
 	}
+	if (together > 1)
+		loops = open_loops(p, held(p, y)->dims, axis, ix);
+	for (uint32_t i = 0; i < n->nin && loops; i++)
+		if (is_only_read(p, n->in[i]))
+			put_part(p, n, n->in[i], from[i], true, ix);
+	close_loops(p, loops);
+	for (uint32_t i = 0; i < n->nin; i++)
+		if (!loops || !is_only_read(p, n->in[i]))
+			put_part(p, n, n->in[i], from[i], false, ix);
 }
 
 /* How much is added before, or behind (end), axis k of a Pad */
