@@ -12,23 +12,24 @@ static struct block *block_of(const struct node *n, const char *name)
 	return find_attr(n, name)->u.block;
 }
 
-/* What is bound inside of a block is not known behind it. */
+/* What is bound inside of a block is not known behind it, but for what is known when run() starts.
+ */
 struct scope {
-	const char **atoms;
+	struct bound *bound;
 	uint32_t count, once, lengths;
 	uint32_t from;
 };
 
 static struct scope enter(struct printer *p)
 {
-	struct scope s = {.count = p->atoms.len,
+	struct scope s = {.count = p->bound.len,
 			  .once = p->once.len,
 			  .lengths = p->lengths.len,
 			  .from = ++p->statement};
 
-	s.atoms = new_array(p->cx->arena, const char *, p->atoms.len + 1u);
-	if (p->atoms.len)
-		memcpy(s.atoms, p->atoms.at, p->atoms.len * sizeof(*s.atoms));
+	s.bound = new_array(p->cx->arena, struct bound, p->bound.len + 1u);
+	if (p->bound.len)
+		memcpy(s.bound, p->bound.at, p->bound.len * sizeof(*s.bound));
 	p->statement++;
 	return s;
 }
@@ -38,8 +39,9 @@ static void leave(struct printer *p, const struct scope *s, bool again)
 	p->statement++;
 	if (again)
 		use_buffers(p, s->from);
-	for (uint32_t i = 0; i < p->atoms.len; i++)
-		p->atoms.at[i] = i < s->count ? s->atoms[i] : NULL;
+	for (uint32_t i = 0; i < p->bound.len; i++)
+		if (p->bound.at[i].indent)
+			p->bound.at[i] = i < s->count ? s->bound[i] : (struct bound){NULL, 0};
 	p->once.len = s->once;
 	p->lengths.len = s->lengths;
 }

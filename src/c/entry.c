@@ -154,6 +154,8 @@ static void print_lengths(struct printer *p, const struct interface *f, struct s
 		}
 	uint32_t given = at;
 	at = 0;
+	for (uint32_t i = 0; i < p->known.len; i++) /* only run() has these names */
+		unbind_length(p, p->known.at[i].name);
 	for (uint32_t i = 0; i < f->out.len; i++)
 		for (uint32_t k = 0; k < f->out.at[i].v->type.rank; k++, at++)
 			sb_printf(to, "\tptgc_lengths[%u] = %s;\n", at,

@@ -79,6 +79,13 @@ struct constant { /* one that is read as an array */
 	bool external; /* it lies in the file of weights, at `place` */
 	uint64_t place;
 };
+struct bound {            /* a length that has a text of its own */
+	const char *text; /* NULL: it has none (yet) */
+	uint32_t indent;  /* of the line that defines it; 0: it is known when run() starts */
+};
+struct named_length {
+	const char *name, *text;
+};
 struct waited { /* an integer that the run computed, for equations that wait for it */
 	dim d;
 	const char *name;
@@ -100,8 +107,9 @@ struct printer {
 	struct words read; /* names that lines of the body read, when it is complete */
 	vec(uint32_t)
 		last; /* by number of a taken word: n_2, n_3 and so on up to this one are taken */
-	vec(const char *) atoms; /* by dim: the text of an atom; NULL: not known yet */
-	vec(bool) start;         /* by dim: is it known when run() starts? */
+	vec(struct bound) bound;        /* by dim */
+	vec(struct named_length) known; /* when run() starts, in order */
+	uint32_t block_indent;          /* of the statements of the open block; 0: none is open */
 	vec(struct buffer) buffers;
 	vec(struct once) once;
 	vec(const char *) messages;

@@ -7,23 +7,26 @@
 
 #include "c/internal.h"
 
-static const char *atom_text(struct printer *p, dim d, bool *start)
+/* The text that d is bound to; NULL: none. *deep: the indent of the innermost line that binds what
+ * a text is made of; 0: it is known when run() starts. */
+static const char *bound_text(struct printer *p, dim d, uint32_t *deep)
 {
-	if (d >= p->atoms.len || !p->atoms.at[d])
+	if (d >= p->bound.len || !p->bound.at[d].text)
 		return NULL;
-	*start &= p->start.at[d];
-	return p->atoms.at[d];
+	const struct bound *b = &p->bound.at[d];
+	*deep = b->indent > *deep ? b->indent : *deep;
+	return b->text;
 }
 
 /* The same length of the node that a node of the text was lowered to */
-static const char *lowered_text(struct printer *p, const struct dim_view *atom, bool *start)
+static const char *lowered_text(struct printer *p, const struct dim_view *atom, uint32_t *deep)
 {
 	const struct value *v = atom->source ? atom->source->lowered : NULL;
 
 	if (!v || atom->kind != SOURCE_SIZE || atom->at >= v->type.rank)
 		return NULL;
 	dim d = v->type.dims[atom->at];
-	return dim_view_as_made(p->cx, d).form == DIM_ATOM ? atom_text(p, d, start) : NULL;
+	return dim_view_as_made(p->cx, d).form == DIM_ATOM ? bound_text(p, d, deep) : NULL;
 }
 
 enum reading {
@@ -34,19 +37,16 @@ enum reading {
 
 /* An element of integers, of an input or kept by keep_waited(), cut to what a length can be; NULL:
  * the atom is none */
-static const char *integer_text(struct printer *p, dim d, const struct dim_view *atom, bool *start)
+static const char *integer_text(struct printer *p, dim d, const struct dim_view *atom)
 {
 	const struct value *v = atom->source ? atom->source->lowered : NULL;
 
 	for (uint32_t i = 0; i < p->waited.len; i++)
-		if (p->waited.at[i].d == d) {
-			*start = false;
+		if (p->waited.at[i].d == d)
 			return p->waited.at[i].name;
-		}
 	if (!v || atom->kind != SOURCE_VALUE || v->def || held(p, v)->home != p->g->block ||
 	    held(p, v)->where == UNSEEN || dtypes[v->type.dtype].kind != KIND_INT)
 		return NULL;
-	*start = false;
 	const char *name = held(p, v)->name;
 	return textf(p, "ptgc_near_length(%s)",
 		     v->type.rank ? textf(p, "%s[%u]", name, atom->at) : name);
@@ -64,7 +64,7 @@ static enum reading reading_of_term(const struct dim_view *v, enum reading how, 
 		       : how;
 }
 
-static const char *form_text(struct printer *p, dim d, enum reading how, bool *start, int tall)
+static const char *form_text(struct printer *p, dim d, enum reading how, uint32_t *deep, int tall)
 {
 	struct dim_view v = how == AS_FOUND ? dim_view(p->cx, d) : dim_view_as_made(p->cx, d);
 	const char *of[64], *all;
@@ -76,16 +76,17 @@ static const char *form_text(struct printer *p, dim d, enum reading how, bool *s
 	if (v.form == DIM_CONST)
 		return number_text(p, v.constant);
 	if (v.form == DIM_ATOM) {
-		const char *s = how == AS_FOUND ? atom_text(p, dim_find(p->cx, d), start) : NULL;
-		s = s ? s : atom_text(p, d, start);
-		s = s ? s : lowered_text(p, &v, start);
-		return s || how != TO_COMPARE ? s : integer_text(p, d, &v, start);
+		const char *s = how == AS_FOUND ? bound_text(p, dim_find(p->cx, d), deep) : NULL;
+		s = s ? s : bound_text(p, d, deep);
+		s = s ? s : lowered_text(p, &v, deep);
+		return s || how != TO_COMPARE ? s : integer_text(p, d, &v);
 	}
+	if (how == AS_FOUND && (all = bound_text(p, dim_find(p->cx, d), deep)) != NULL)
+		return all;
 	if (tall > MAX_TALL || v.nterms > countof(of))
 		return NULL;
 	for (uint32_t i = 0; i < v.nterms; i++)
-		if (!(of[i] = form_text(p, v.term[i], reading_of_term(&v, how, i), start,
-					tall + 1)))
+		if (!(of[i] = form_text(p, v.term[i], reading_of_term(&v, how, i), deep, tall + 1)))
 			return NULL;
 	if (v.form == DIM_PRODUCT)
 		return product(p, of, v.nterms);
@@ -111,33 +112,29 @@ static const char *form_text(struct printer *p, dim d, enum reading how, bool *s
  * until then the length is read as it is written. */
 const char *dim_text(struct printer *p, dim d, bool as_made, bool *start)
 {
-	bool at_start = true;
-	const char *s = as_made ? NULL : form_text(p, d, AS_FOUND, &at_start, 0);
+	uint32_t deep = 0;
+	const char *s = as_made ? NULL : form_text(p, d, AS_FOUND, &deep, 0);
 
 	if (!s) {
-		at_start = true;
-		s = form_text(p, d, AS_WRITTEN, &at_start, 0);
+		deep = 0;
+		s = form_text(p, d, AS_WRITTEN, &deep, 0);
 	}
 	if (start)
-		*start &= at_start;
+		*start &= !deep;
 	return s;
 }
 
 const char *compared_text(struct printer *p, dim d)
 {
-	return form_text(p, d, TO_COMPARE, &(bool){true}, 0);
+	return form_text(p, d, TO_COMPARE, &(uint32_t){0}, 0);
 }
 
-static void bind_atom(struct printer *p, dim d, const char *text, bool start)
+static void bind(struct printer *p, dim d, const char *text, bool start)
 {
-	while (p->atoms.len <= d) {
-		*vec_push(p->cx->arena, &p->atoms) = NULL;
-		*vec_push(p->cx->arena, &p->start) = false;
-	}
-	if (p->atoms.at[d])
-		return;
-	p->atoms.at[d] = text;
-	p->start.at[d] = start;
+	while (p->bound.len <= d)
+		*vec_push(p->cx->arena, &p->bound) = (struct bound){NULL, 0};
+	if (!p->bound.at[d].text)
+		p->bound.at[d] = (struct bound){text, start ? 0 : p->indent};
 }
 
 void bind_length(struct printer *p, dim d, const char *text, bool start)
@@ -145,16 +142,38 @@ void bind_length(struct printer *p, dim d, const char *text, bool start)
 	dim found = dim_find(p->cx, d);
 
 	if (dim_view_as_made(p->cx, d).form == DIM_ATOM)
-		bind_atom(p, d, text, start);
+		bind(p, d, text, start);
 	if (dim_view(p->cx, found).form == DIM_ATOM)
-		bind_atom(p, found, text, start);
+		bind(p, found, text, start);
 }
 
 void unbind_length(struct printer *p, const char *text)
 {
-	for (uint32_t i = 0; i < p->atoms.len; i++)
-		if (p->atoms.at[i] == text)
-			p->atoms.at[i] = NULL;
+	for (uint32_t i = 0; i < p->bound.len; i++)
+		if (p->bound.at[i].text == text)
+			p->bound.at[i].text = NULL;
+}
+
+/* A length that takes several operators has a name from here on to the end of the block, if a part
+ * of it is new in this block; or everywhere, if it is known when run() starts. Without that it is
+ * computed wherever it is read: in each header of a loop. */
+static const char *with_name(struct printer *p, dim d, const char *text)
+{
+	dim found = dim_find(p->cx, d);
+	uint32_t deep = 0;
+
+	if (!strchr(text, '(') || !p->block_indent)
+		return text;
+	const char *now = form_text(p, found, AS_FOUND, &deep, 0);
+	if (!now || strcmp(now, text) || (deep && (deep != p->indent || deep != p->block_indent)))
+		return text;
+	const char *name = fresh(p, "n");
+	if (deep)
+		line(p, "const int64_t %s = %s;", name, text);
+	else
+		*vec_push(p->cx->arena, &p->known) = (struct named_length){name, text};
+	bind(p, found, name, !deep);
+	return name;
 }
 
 bool known_lengths(struct printer *p, const struct value *v)
@@ -169,9 +188,7 @@ bool known_lengths(struct printer *p, const struct value *v)
  * even if an equation says what it must be: a check compares the two. */
 static bool is_new(struct printer *p, dim d)
 {
-	bool start = true;
-
-	return dim_view_as_made(p->cx, d).form == DIM_ATOM && !atom_text(p, d, &start);
+	return dim_view_as_made(p->cx, d).form == DIM_ATOM && !bound_text(p, d, &(uint32_t){0});
 }
 
 static void fail_if_negative(struct printer *p, const char *length)
@@ -247,7 +264,7 @@ void set_lengths(struct printer *p, const struct value *v, const char *const *kn
 		if (!s)
 			cannot(p, p->at, "cannot say the length %s of axis %u of its result yet",
 			       dim_str(p->cx, d), i);
-		h->dims[i] = s;
+		h->dims[i] = constant ? s : with_name(p, d, s);
 		h->start &= start;
 	}
 	check_now(p);

@@ -141,6 +141,8 @@ static void know_inputs(struct outline *o, const struct interface *f)
 		know(o, name, strlen(name), "int64_t ");
 		add_word(p, &o->sizes, name, strlen(name));
 	}
+	for (uint32_t i = 0; i < p->known.len; i++)
+		know(o, p->known.at[i].name, strlen(p->known.at[i].name), "int64_t ");
 	for (uint32_t i = 0; i < f->in.len; i++) {
 		const struct type *t = &f->in.at[i].v->type;
 		know(o, f->in.at[i].name, strlen(f->in.at[i].name),

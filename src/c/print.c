@@ -376,6 +376,10 @@ static const char *without_unread(struct printer *p, const char *body)
 	bool more = true;
 
 	find_lines(p, body, &lines);
+	for (uint32_t i = 0; i < p->buffers.len; i++) /* rooms.c prints their lengths */
+		if (p->buffers.at[i].open)
+			add_mentioned(p, &p->read, p->buffers.at[i].count,
+				      strchr(p->buffers.at[i].count, 0));
 	const char *end = body + strlen(body);
 	while (more) {
 		more = false;
@@ -507,12 +511,23 @@ static void print_code(struct strbuf *to, const struct loops *l, const char *cod
 	sb_str(to, code);
 }
 
+/* The checks and the body, with the names of lengths that it reads between */
+static const char *with_known_lengths(struct printer *p, const char *checks, const char *body)
+{
+	for (uint32_t i = p->known.len; i-- > 0;) {
+		const struct named_length *l = &p->known.at[i];
+		if (mentions(body, l->name))
+			body = textf(p, "\tconst int64_t %s = %s;\n%s", l->name, l->text, body);
+	}
+	return textf(p, "%s%s", checks, body);
+}
+
 static void print_file(struct printer *p, const struct interface *f, const char *checks,
 		       struct strbuf *to, const struct strbuf *header)
 {
 	const char *body = without_unread(p, p->out.s ? p->out.s : "");
 	struct loops l = loops_as_functions(p, f, body);
-	const char *start = textf(p, "%s%s", checks, placed(p, l.run));
+	const char *start = with_known_lengths(p, checks, placed(p, l.run));
 	struct strbuf run = {.arena = p->cx->arena};
 
 	sb_printf(

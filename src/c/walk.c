@@ -165,6 +165,9 @@ static const struct node *print_next(struct printer *p, const struct block *b, c
 /* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */
 void print_block(struct printer *p, const struct block *b)
 {
+	uint32_t outer = p->block_indent;
+
+	p->block_indent = p->indent;
 	for (uint32_t i = 0; i < b->checks.len; i++)
 		if (!b->checks.at[i].cond)
 			*vec_push(p->cx->arena, &p->waiting) = &b->checks.at[i];
@@ -176,5 +179,6 @@ void print_block(struct printer *p, const struct block *b)
 		if (c->cond && (!c->cond->def || c->cond->data || held(p, c->cond)->home != b))
 			print_check(p, c);
 	}
+	p->block_indent = outer;
 	p->at = NULL;
 }
