@@ -1,26 +1,55 @@
 /*
  * outline.c: loops of a long body as functions. In: the body of run(). Out: the body with calls in
  * the places of loops, and the functions. Loops that differ in names alone are one function.
- * Compilers take time for each loop, and for a long function more than for its parts.
+ * Compilers take time for each loop, for each function, and for a long function more than for its
+ * parts.
  *
  * A piece is a loop whose text no statement leaves and that makes no room, or what in_lanes() has
- * marked. It gets what it reads as parameters, and returns the variable that it changes, if any.
+ * marked. Its function gets what it reads as parameters, and returns the variable that it changes,
+ * if any. Pieces that follow one another, but for lines that make room for arrays, are a group:
+ * one function.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "c/internal.h"
 
-#define LONG_BODY   580  /* lines: gcc takes nearly a second for so many */
-#define HEAVY_LINES 120  /* of the functions that do the most: gcc -O3 takes 0.1 s for so many */
-#define COLD_SHARE  0.01 /* of all work: what functions that are not optimised may do together */
-#define RUN_SHARE   0.05 /* and what run() may do itself that is not */
+#define LONG_BODY         580 /* lines: gcc takes nearly a second for so many */
+#define HEAVY_LINES       120 /* of the functions that do the most: gcc -O3 takes 0.1 s for so many */
+#define GROUP_LINES       80  /* of a function that is a group */
+#define LINES_OF_FUNCTION 4   /* around its code */
+#define MOST_PARAMETERS   100 /* C compilers must take 127 */
+#define COLD_SHARE        0.01 /* of all work: what functions that are not optimised may do together */
+#define RUN_SHARE         0.05 /* and what run() may do itself that is not */
 
+/* Pieces that differ in names alone */
+struct kind {
+	double work;    /* of all of them: see work_of() */
+	double rounds;  /* of the loops of run() around one: the most */
+	uint32_t count; /* how many there are */
+	uint32_t lines;
+	enum tier tier;
+	bool maths;           /* see calls_maths() */
+	vec(uint32_t) groups; /* the functions that begin with one */
+};
+enum item_is {
+	PIECE_OF_CODE,
+	STORE,      /* a line that writes to an array: it may be in a group */
+	DEFINITION, /* one that reads no array: it may stand earlier; or a comment */
+	LINE,       /* it stays where it is */
+};
+struct item { /* of the body */
+	const char *s, *end;
+	enum item_is is;
+	uint32_t kind; /* of a piece */
+	bool result;   /* the piece changes a variable */
+	bool again;    /* it is there with the one before, or behind it, several times */
+};
 struct function {
 	const char *name, *text;
-	double work;   /* of all its calls: see work_of() */
-	double rounds; /* of the loops of run() around a call: the most */
+	const char *key; /* see piece_key() */
 	enum tier tier;
+	vec(struct item) items; /* of code: the first that it was made of */
 };
 /* A loop of run() that is no function, as it makes room, and is not at its end yet */
 struct open_loop {
@@ -30,9 +59,12 @@ struct open_loop {
 struct outline {
 	struct printer *p;
 	struct variables known;
-	struct words sizes;        /* of inputs */
-	struct words keys;         /* texts of pieces in which names are numbers */
-	vec(struct function) made; /* by number of a key */
+	struct words sizes; /* of inputs */
+	vec(struct item) items;
+	struct words kind_keys; /* texts of pieces in which names are numbers */
+	vec(struct kind) kinds; /* by number of a key */
+	struct words keys;      /* the same of functions */
+	vec(struct function) made;
 	vec(struct open_loop) around;
 	double work; /* of what stays in run() */
 	bool idle;   /* that is little */
@@ -216,19 +248,32 @@ static const struct variable *parameter(const struct outline *o, const struct pi
 			    : &o->known.at.at[word_number(o->p, &o->known.words, s->s, s->len)];
 }
 
+/* The text from s to before end, with its lines `deep` tabs less deep */
+static void add_less_deep(struct strbuf *to, const char *s, const char *end, size_t deep)
+{
+	for (size_t skipped = deep; s < end; s++) {
+		if (*s == '\t' && skipped < deep) {
+			skipped++;
+			continue;
+		}
+		skipped = *s == '\n' ? 0 : deep;
+		sb_add(to, s, 1);
+	}
+}
+
 /* The text of a piece with numbers for its names, and their types: what makes it the function that
  * it is */
 static const char *piece_key(const struct outline *o, const struct piece *c)
 {
 	struct strbuf key = {.arena = o->p->cx->arena};
-	const char *s = c->s, *name;
-	size_t len;
+	size_t len, deep = strspn(c->s, "\t");
+	const char *s = c->s + deep, *name;
 
 	for (; (name = next_name(s, c->end, &len)) != NULL; s = name + len) {
-		sb_add(&key, s, (size_t)(name - s));
+		add_less_deep(&key, s, name, deep);
 		sb_printf(&key, "#%u", word_number(o->p, &c->names, name, len));
 	}
-	sb_add(&key, s, (size_t)(c->end - s));
+	add_less_deep(&key, s, c->end, deep);
 	for (uint32_t k = 0; k < c->names.at.len; k++) {
 		const struct variable *v = parameter(o, c, k);
 		sb_printf(&key, "%s%s", v ? v->type : ";",
@@ -255,7 +300,8 @@ static void add_lines(struct strbuf *to, const struct piece *c, size_t deep)
 	}
 }
 
-static void make_function(struct outline *o, const struct piece *c, size_t tabs)
+static struct function *make_function(struct outline *o, const struct piece *c, const char *key,
+				      enum tier tier)
 {
 	struct printer *p = o->p;
 	struct strbuf text = {.arena = p->cx->arena}, *to = &text;
@@ -273,11 +319,13 @@ static void make_function(struct outline *o, const struct piece *c, size_t tabs)
 			sb_printf(to, "%s%s%s", n++ ? ", " : "", v->type, v->name);
 	}
 	sb_str(to, n ? ")\n{\n" : "void)\n{\n");
-	add_lines(to, c, tabs - 1);
+	add_lines(to, c, strspn(c->s, "\t") - 1);
 	if (c->result)
 		sb_printf(to, "\treturn %s;\n", c->result);
 	sb_str(to, "}\n\n");
-	*vec_push(p->cx->arena, &o->made) = (struct function){.name = name, .text = text.s};
+	struct function *f = vec_push(p->cx->arena, &o->made);
+	*f = (struct function){.name = name, .text = text.s, .key = key, .tier = tier};
+	return f;
 }
 
 static double rounds_around(const struct outline *o)
@@ -287,38 +335,6 @@ static double rounds_around(const struct outline *o)
 	for (uint32_t i = 0; i < o->around.len; i++)
 		n *= o->around.at[i].rounds;
 	return n;
-}
-
-/* A call in the place of the piece; false: it can be no function */
-static bool put_call(struct outline *o, struct piece *c, struct strbuf *to)
-{
-	struct printer *p = o->p;
-	size_t tabs = strspn(c->s, "\t");
-	uint32_t n = 0;
-
-	if (!find_variables(o, c))
-		return false;
-	const char *key = piece_key(o, c);
-	if (!has_word(p, &o->keys, key, strlen(key))) {
-		add_word(p, &o->keys, key, strlen(key));
-		make_function(o, c, tabs);
-	}
-	struct function *f = &o->made.at[word_number(p, &o->keys, key, strlen(key))];
-	double rounds = rounds_around(o);
-	f->rounds = rounds > f->rounds ? rounds : f->rounds;
-	f->work += rounds * work_of(p, &o->sizes, c->s, c->end);
-	sb_add(to, c->s, tabs);
-	if (c->result)
-		sb_printf(to, "%s = ", c->result);
-	sb_printf(to, "%s(", f->name);
-	for (uint32_t k = 0; k < c->names.at.len; k++) {
-		const struct variable *v = parameter(o, c, k);
-		if (v)
-			sb_printf(to, "%s%s%s", n++ ? ", " : "", strcmp(v->name, "bad") ? "" : "&",
-				  v->name);
-	}
-	sb_str(to, ");\n");
-	return true;
 }
 
 /* Where the piece that begins with the line at s ends: behind its last line; NULL: none begins */
@@ -370,36 +386,63 @@ static bool calls_maths(const char *s)
 
 static int by_work(const void *a, const void *b)
 {
-	const struct function *f = *(const struct function *const *)a,
-			      *g = *(const struct function *const *)b;
+	const struct kind *f = *(const struct kind *const *)a, *g = *(const struct kind *const *)b;
 
 	return f->work != g->work ? (f->work < g->work ? 1 : -1) : (f > g) - (f < g);
 }
 
-/* Says of each function which tier it is in. Heavy are those that do the most, as many as there is
+/* Says of each kind which tier it is in. Heavy are those that do the most, as many as there is
  * room for; cold are those outside of all loops of run() that do the least. */
 static void find_tiers(struct outline *o)
 {
-	vec(struct function *) order = {0};
+	vec(struct kind *) order = {0};
 	uint32_t lines = 0, n;
 	double all = o->work, cold = 0;
 
-	for (uint32_t i = 0; i < o->made.len; i++) {
-		*vec_push(o->p->cx->arena, &order) = &o->made.at[i];
-		o->made.at[i].tier = LIGHT;
-		all += o->made.at[i].work;
+	for (uint32_t i = 0; i < o->kinds.len; i++) {
+		*vec_push(o->p->cx->arena, &order) = &o->kinds.at[i];
+		all += o->kinds.at[i].work;
 	}
 	if (order.len)
 		qsort(order.at, order.len, sizeof(*order.at), by_work);
 	for (n = 0; n < order.len && lines < HEAVY_LINES; n++) {
 		order.at[n]->tier = HEAVY;
-		lines += count_lines(order.at[n]->text);
+		lines += order.at[n]->lines + LINES_OF_FUNCTION;
 	}
 	for (uint32_t i = order.len; i-- > n;)
-		if (order.at[i]->rounds <= 1 && !calls_maths(order.at[i]->text) &&
+		if (order.at[i]->rounds <= 1 && !order.at[i]->maths &&
 		    (cold += order.at[i]->work) <= all * COLD_SHARE)
 			order.at[i]->tier = COLD;
 	o->idle = o->work <= all * RUN_SHARE;
+}
+
+/* --- the items of the body --- */
+
+/* `a[3] = b[i];` or a call of ptgc_copy() */
+static bool is_store(const char *s)
+{
+	s += strspn(s, "\t");
+	size_t n = word_length(s);
+	return !strncmp(s, "ptgc_copy(", 10) || (n && s[n] == '[' && find_in_line(s, "] = "));
+}
+
+/* `const int64_t n = b * 2;` or `double *const a = (double *)(w + o);` */
+static bool is_definition(const struct outline *o, const char *s)
+{
+	const char *end = line_end(s), *type, *name;
+	size_t len;
+
+	if (find_in_line(s, " *const ") && find_in_line(s, " *)(w + "))
+		return true;
+	if (strncmp(s + strspn(s, "\t"), "const ", 6) || !defined_in(o->p, s, &len, &type))
+		return false;
+	for (; (name = next_name(s, end, &len)) != NULL; s = name + len) {
+		uint32_t k = word_number(o->p, &o->known.words, name, len);
+		if (k == UINT32_MAX ? strncmp(name, "top", len) != 0
+				    : strchr(o->known.at.at[k].type, '*') != NULL)
+			return false;
+	}
+	return true;
 }
 
 /* A line that stays in run(). Those that make room for an array, or copy one, take no more time if
@@ -413,30 +456,252 @@ static void count_line(struct outline *o, const char *s)
 		o->work += rounds_around(o) * work_of(o->p, &o->sizes, s, end);
 }
 
+static uint32_t kind_of(struct outline *o, const struct piece *c)
+{
+	struct printer *p = o->p;
+	const char *key = piece_key(o, c);
+	double rounds = rounds_around(o);
+
+	if (!has_word(p, &o->kind_keys, key, strlen(key))) {
+		add_word(p, &o->kind_keys, key, strlen(key));
+		const char *text = textf(p, "%.*s", (int)(c->end - c->s), c->s);
+		*vec_push(p->cx->arena, &o->kinds) = (struct kind){
+			.lines = count_lines(text), .tier = LIGHT, .maths = calls_maths(text)};
+	}
+	uint32_t number = word_number(p, &o->kind_keys, key, strlen(key));
+	struct kind *k = &o->kinds.at[number];
+	k->count++;
+	k->rounds = rounds > k->rounds ? rounds : k->rounds;
+	k->work += rounds * work_of(p, &o->sizes, c->s, c->end);
+	return number;
+}
+
+/* The item that begins with the line at s */
+static struct item item_at(struct outline *o, const char *s)
+{
+	struct piece c = {.s = s, .end = piece_end(s)};
+
+	if (c.end && find_variables(o, &c))
+		return (struct item){s,    c.end, PIECE_OF_CODE, kind_of(o, &c), c.result != NULL,
+				     false};
+	struct item line = {.s = s, .end = line_end(s) + 1, .is = LINE};
+	struct piece one = {.s = s, .end = line.end};
+	if (is_store(s) && find_variables(o, &one) && !one.result)
+		line.is = STORE;
+	else if (is_comment(s) || is_definition(o, s))
+		line.is = DEFINITION;
+	follow_loop(o, s);
+	if (!is_piece_mark(s))
+		count_line(o, s);
+	return line;
+}
+
+/* --- groups --- */
+
+static bool is_code(const struct item *i)
+{
+	return i->is == PIECE_OF_CODE || i->is == STORE;
+}
+
+/* The next item of code behind i, if only what may stand before it is between; NULL: there is none
+ */
+static const struct item *next_code(const struct outline *o, const struct item *i)
+{
+	const struct item *end = o->items.at + o->items.len;
+
+	for (i++; i < end && !is_code(i); i++)
+		if (i->is == LINE)
+			return NULL;
+	return i < end ? i : NULL;
+}
+
+/* The code from `first` to `last`, as one piece */
+static struct piece joined(struct outline *o, const struct item *first, const struct item *last)
+{
+	struct strbuf text = {.arena = o->p->cx->arena};
+
+	for (const struct item *i = first; i <= last; i++)
+		if (is_code(i))
+			sb_add(&text, i->s, (size_t)(i->end - i->s));
+	struct piece c = {.s = text.s, .end = text.s + text.len};
+	if (!find_variables(o, &c))
+		bug("c: loops that are functions make none together");
+	return c;
+}
+
+/* The last item of the code from `first` on that is what the function f does; NULL: it is not */
+static const struct item *end_of_same(struct outline *o, const struct item *first,
+				      const struct function *f)
+{
+	const struct item *i = first;
+
+	for (uint32_t k = 0; k < f->items.len; k++, i = k < f->items.len ? next_code(o, i) : i)
+		if (!i || i->is != f->items.at[k].is || i->kind != f->items.at[k].kind)
+			return NULL;
+	struct piece c = joined(o, first, i);
+	return !strcmp(piece_key(o, &c), f->key) ? i : NULL;
+}
+
+/* The same for the function that does most of it */
+static const struct item *end_of_known(struct outline *o, const struct item *first)
+{
+	const struct kind *k = &o->kinds.at[first->kind];
+	const struct item *last = NULL;
+
+	for (uint32_t i = 0; i < k->groups.len; i++) {
+		const struct item *end = end_of_same(o, first, &o->made.at[k->groups.at[i]]);
+		last = end && (!last || end > last) ? end : last;
+	}
+	return last;
+}
+
+/* Finds what is there again. */
+static void find_repeated(struct outline *o)
+{
+	struct printer *p = o->p;
+	struct words pairs = {.at = {0}}, twice = {.at = {0}};
+
+	for (int pass = 0; pass < 2; pass++)
+		for (uint32_t k = 0; k < o->items.len; k++) {
+			struct item *i = &o->items.at[k];
+			const struct item *next = i->is == PIECE_OF_CODE ? next_code(o, i) : NULL;
+			if (!next || next->is != PIECE_OF_CODE)
+				continue;
+			const char *pair = textf(p, "%u %u", i->kind, next->kind);
+			if (!pass)
+				add_word(p,
+					 has_word(p, &pairs, pair, strlen(pair)) ? &twice : &pairs,
+					 pair, strlen(pair));
+			else if (has_word(p, &twice, pair, strlen(pair)))
+				i->again = o->items.at[next - o->items.at].again = true;
+		}
+}
+
+/* May the code `next` be in a new group that begins with `first`? What is there once is in no group
+ * with a row of loops that is there several times: the groups of such a row can be the same
+ * functions. So a group ends, too, where one begins that is there already. */
+static bool may_join(struct outline *o, const struct item *first, const struct item *next)
+{
+	if (next->is == STORE)
+		return true;
+	const struct kind *a = &o->kinds.at[first->kind], *b = &o->kinds.at[next->kind];
+	return !next->result && a->tier == b->tier && first->again == next->again &&
+	       (b->count == 1 || !end_of_known(o, next));
+}
+
+/* The last item of the group that begins with the piece `first` */
+static const struct item *end_of_group(struct outline *o, const struct item *first)
+{
+	const struct item *last = end_of_known(o, first);
+	uint32_t lines = 0;
+
+	if (last)
+		return last;
+	last = first;
+	if (first->result || o->kinds.at[first->kind].tier == HEAVY)
+		return last;
+	for (const struct item *i = first; i && lines < GROUP_LINES; i = next_code(o, i)) {
+		if (i != first && !may_join(o, first, i))
+			break;
+		lines += i->is == STORE ? 1 : o->kinds.at[i->kind].lines;
+		last = i;
+	}
+	return last;
+}
+
+static uint32_t parameter_count(const struct outline *o, const struct piece *c)
+{
+	uint32_t n = 0;
+
+	for (uint32_t k = 0; k < c->names.at.len; k++)
+		n += parameter(o, c, k) != NULL;
+	return n;
+}
+
+/* The function for the code c, which is that from `first` to `last` */
+static const struct function *function_of(struct outline *o, const struct piece *c,
+					  const struct item *first, const struct item *last)
+{
+	struct printer *p = o->p;
+	const char *key = piece_key(o, c);
+	uint32_t number = word_number(p, &o->keys, key, strlen(key));
+
+	if (number != UINT32_MAX)
+		return &o->made.at[number];
+	add_word(p, &o->keys, key, strlen(key));
+	struct kind *k = &o->kinds.at[first->kind];
+	*vec_push(p->cx->arena, &k->groups) = o->made.len;
+	struct function *f = make_function(o, c, key, k->tier);
+	for (const struct item *i = first; i <= last; i++)
+		if (is_code(i))
+			*vec_push(p->cx->arena, &f->items) = *i;
+	return f;
+}
+
+/* A call of the function f in the place of the code c */
+static void put_call(struct outline *o, const struct piece *c, const struct function *f,
+		     struct strbuf *to)
+{
+	uint32_t n = 0;
+
+	sb_add(to, c->s, strspn(c->s, "\t"));
+	if (c->result)
+		sb_printf(to, "%s = ", c->result);
+	sb_printf(to, "%s(", f->name);
+	for (uint32_t k = 0; k < c->names.at.len; k++) {
+		const struct variable *v = parameter(o, c, k);
+		if (v)
+			sb_printf(to, "%s%s%s", n++ ? ", " : "", strcmp(v->name, "bad") ? "" : "&",
+				  v->name);
+	}
+	sb_str(to, ");\n");
+}
+
+/* Prints the group that begins with the piece `first`; its last item */
+static const struct item *put_group(struct outline *o, const struct item *first, struct strbuf *to)
+{
+	const struct item *last = end_of_group(o, first);
+	struct piece c = joined(o, first, last);
+
+	if (parameter_count(o, &c) > MOST_PARAMETERS)
+		c = joined(o, first, last = first);
+	for (const struct item *i = first; i < last; i++)
+		if (!is_code(i))
+			sb_add(to, i->s, (size_t)(i->end - i->s));
+	const struct function *f = function_of(o, &c, first, last);
+	put_call(o, &c, f, to);
+	return last;
+}
+
 struct loops loops_as_functions(struct printer *p, const struct interface *f, const char *body)
 {
 	struct outline o = {.p = p};
 	struct strbuf out = {.arena = p->cx->arena}, tiers[TIERS];
 	bool cuts = count_lines(body) > LONG_BODY;
 
-	if (cuts) {
-		know_inputs(&o, f);
-		know_all_in(&o, body);
-		body = with_copies(p, &o.known, body);
+	if (!cuts) {
+		for (const char *s = body; *s; s = line_end(s) + 1)
+			if (!is_piece_mark(s))
+				sb_add(&out, s, (size_t)(line_end(s) + 1 - s));
+		return (struct loops){.run = out.s ? out.s : "", .functions = {"", "", ""}};
 	}
-	for (const char *s = body, *end; *s; s = end) {
-		struct piece c = {.s = s, .end = cuts ? piece_end(s) : NULL};
-		end = c.end ? c.end : line_end(s) + 1;
-		if (c.end && put_call(&o, &c, &out))
-			continue;
-		end = line_end(s) + 1;
-		follow_loop(&o, s);
-		if (is_piece_mark(s))
-			continue;
-		count_line(&o, s);
-		sb_add(&out, s, (size_t)(end - s));
+	know_inputs(&o, f);
+	know_all_in(&o, body);
+	body = with_copies(p, &o.known, body);
+	for (const char *s = body; *s; s = o.items.at[o.items.len - 1].end) {
+		struct item i = item_at(&o, s);
+		*vec_push(p->cx->arena, &o.items) = i;
 	}
 	find_tiers(&o);
+	find_repeated(&o);
+	for (uint32_t k = 0; k < o.items.len;) {
+		const struct item *i = &o.items.at[k];
+		if (i->is == PIECE_OF_CODE)
+			i = put_group(&o, i, &out);
+		else if (!is_piece_mark(i->s))
+			sb_add(&out, i->s, (size_t)(i->end - i->s));
+		k = (uint32_t)(i - o.items.at) + 1;
+	}
 	for (uint32_t i = 0; i < TIERS; i++)
 		tiers[i] = (struct strbuf){.arena = p->cx->arena};
 	for (uint32_t i = 0; i < o.made.len; i++)

@@ -10,9 +10,12 @@ lines=$(sed '1,/^PTGC_CALL .* regression_loop/d' heavy.c | wc -l)
 [ "$lines" -lt 200 ] && echo few lines
 # What is run once, and run() itself, ask for no optimiser; loops in the loop over steps do.
 sed -n '/push_options/,/pop_options/p' light.c >cold.c
-cold=$(grep -c '^PTGC_CALL .* regression_loop' cold.c)
-[ "$cold" -gt 50 ] && [ $((cold * 5)) -lt $((light * 2)) ] && echo those that are run once
+cold=$(grep -c '^	for (' cold.c)
+all=$(grep -c '^	for (' light.c)
+[ "$cold" -gt 100 ] && [ $((cold * 2)) -lt "$all" ] && echo those that are run once
 sed '/^int regression_run(/,$d' light.c | grep '^#pragma GCC optimize' | cut -c 1-29
+# Loops that follow one another are one function.
+[ $((light * 2)) -lt "$all" ] && echo several in a function
 # Loops that only copy are calls.
 [ "$(grep -c '	ptgc_copy(' nuts.c)" -gt 100 ] && echo copies
 grep -q '^	*[a-z_0-9]*\[i\] = [a-z_0-9]*\[i\];$' light.c || echo and no loops
