@@ -234,6 +234,28 @@ def test_constants_are_folded(form, dtype):
             assert ptg.nodes(ptg.compile(text, math="standard")) == 1
 
 
+POWERS = {  # dtype: base, exponent, are all found while compiling?
+    "int64": [(2, 52, True), (-3, 7, True), (7, 0, True), (2, 62, False), (2, 63, False), (3, 40, False), (0, 0, False)],
+    "int32": [(2, 30, True), (-2, 5, True), (2, 31, False)],
+    "int8": [(2, 6, True), (-5, 3, True)],
+    "uint8": [(2, 7, True), (2, 8, False)],
+    "float64": [(2.0, 52.0, True), (-3.0, 3.0, True), (2.0, -1.0, False), (0.5, 2.0, False), (-0.0, 3.0, False), (np.inf, 2.0, False)],
+    "float32": [(2.0, 23.0, True), (2.0, 24.0, False), (3.0, 16.0, False)],
+}
+
+
+@pytest.mark.parametrize("dtype", POWERS)
+def test_powers_of_constants(dtype):
+    """A power is folded where every step to it is an integer that the dtype has."""
+    for base, exponent, folded in POWERS[dtype]:
+        a, b = np.array(base, dtype), np.array(exponent, dtype)
+        text = f"graph g(x: {dtype}[]) -> (y) {{ y = x + Pow({dtype}({base!r}), {dtype}({exponent!r})) }}"
+        model = ptg.compile(text)
+        assert not folded or ptg.nodes(model) == 1, (base, exponent)
+        got = ptg.run(model, np.zeros((), dtype))
+        assert got.dtype == dtype and got == a**b, (base, exponent)
+
+
 def test_functions_of_no_elements():
     """An empty constant: only what is a function of each element in its dtype is folded."""
     for op, dtype in (("Isinf", bool), ("Isnan", bool), ("Exp", np.float32), ("Sign", np.float32), ("Sinh", np.float32)):
