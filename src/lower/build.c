@@ -321,6 +321,15 @@ struct value *reduce(struct build *b, enum onnx_id op, struct value *v, const in
 	return r ? r : reduce_node(b, op, v, axes, naxes, keepdims);
 }
 
+struct value *reduce_all(struct build *b, enum onnx_id op, struct value *v, bool keepdims)
+{
+	int axes[MAX_RANK];
+
+	for (int i = 0; i < v->type.rank; i++)
+		axes[i] = i;
+	return reduce(b, op, v, axes, v->type.rank, keepdims);
+}
+
 struct value *reduce_node(struct build *b, enum onnx_id op, struct value *v, const int *axes,
 			  int naxes, bool keepdims)
 {

@@ -234,6 +234,8 @@ struct value *reduce(struct build *b, enum onnx_id op, struct value *v, const in
 /* The same by that operator, without a look at what v is made of */
 struct value *reduce_node(struct build *b, enum onnx_id op, struct value *v, const int *axes,
 			  int naxes, bool keepdims);
+struct value *reduce_all(struct build *b, enum onnx_id op, struct value *v,
+			 bool keepdims); /* reduce() along all axes */
 struct value *dft(struct build *b, struct value *x, struct value *length, int64_t axis,
 		  bool onesided);
 struct value *shape_of(struct build *b, struct value *v);                        /* int64[rank] */

@@ -309,7 +309,7 @@ static struct value *all_states(struct logsum *l, struct value *first)
 
 	if (!l->m->cx->opt.nans)
 		return all;
-	struct value *sum = reduce(b, ONNX_ReduceSum, all, (int[]){0, 1}, 2, false);
+	struct value *sum = reduce_all(b, ONNX_ReduceSum, all, false);
 	struct value *below = emit_(b, ONNX_Less, sum, const_of(b, l->t, INFINITY));
 	for (int i = 0; i < 2; i++) {
 		branch[i] = block_new(b);

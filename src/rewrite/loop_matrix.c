@@ -484,21 +484,12 @@ static struct value *joined(struct linear *l, struct value **z)
 	return concat(&l->m->b, 0, (struct value *[]){z[1], end}, 2);
 }
 
-static struct value *sum_of_all(struct build *b, struct value *v)
-{
-	int axes[MAX_RANK];
-
-	for (uint32_t i = 0; i < v->type.rank; i++)
-		axes[i] = (int)i;
-	return reduce(b, ONNX_ReduceSum, v, axes, (int)v->type.rank, false);
-}
-
 /* Do the numbers of v add up to less than k in magnitude? */
 static struct value *sum_below(struct linear *l, struct value *v, double k)
 {
 	struct build *b = &l->m->b;
 
-	struct value *sum = emit_(b, ONNX_Abs, sum_of_all(b, v));
+	struct value *sum = emit_(b, ONNX_Abs, reduce_all(b, ONNX_ReduceSum, v, false));
 	return emit_(b, ONNX_Less, sum, const_of(b, (enum dtype)v->type.dtype, k));
 }
 

@@ -168,25 +168,22 @@ static bool take_apart(struct build *b, struct conditions *c, struct value *cond
 	return true;
 }
 
-/* Lists the axes of x. Has x many elements? Many are added up as float32, which takes an eighth of
- * the time of int64, and multiplied in a third. */
-static bool are_many(struct build *b, const struct value *x, int axes[MAX_RANK])
+/* Has x many elements? Many are added up as float32, which takes an eighth of the time of int64,
+ * and multiplied in a third. */
+static bool are_many(struct build *b, const struct value *x)
 {
 	int64_t rows = 1, k;
 
-	for (uint32_t i = 0; i < x->type.rank; i++) {
-		axes[i] = (int)i;
+	for (uint32_t i = 0; i < x->type.rank; i++)
 		if (dim_is_const(b->cx, x->type.dims[i], &k))
 			rows *= k;
-	}
 	return rows >= MANY_BOOLS;
 }
 
 /* 0 where all bools of x are true, else so many times `bad` as are not */
 static struct value *sum_of_false(struct build *b, struct value *x, int64_t bad, bool keep)
 {
-	int axes[MAX_RANK];
-	bool many = are_many(b, x, axes);
+	bool many = are_many(b, x);
 	struct value *no = const_int(b, bad), *yes = const_int(b, 0);
 
 	if (many) {
@@ -194,17 +191,15 @@ static struct value *sum_of_false(struct build *b, struct value *x, int64_t bad,
 		yes = cast(b, yes, DT_FLOAT32);
 	}
 	x = emit_(b, ONNX_Where, x, yes, no);
-	x = reduce(b, ONNX_ReduceSum, x, axes, x->type.rank, keep);
+	x = reduce_all(b, ONNX_ReduceSum, x, keep);
 	return many ? cast(b, x, DT_INT64) : x;
 }
 
 /* 1 where all bools of x are true, else 0 */
 static struct value *product(struct build *b, struct value *x)
 {
-	int axes[MAX_RANK];
-
-	x = cast(b, x, are_many(b, x, axes) ? DT_FLOAT32 : DT_INT64);
-	return cast(b, reduce(b, ONNX_ReduceProd, x, axes, x->type.rank, false), DT_INT64);
+	x = cast(b, x, are_many(b, x) ? DT_FLOAT32 : DT_INT64);
+	return cast(b, reduce_all(b, ONNX_ReduceProd, x, false), DT_INT64);
 }
 
 /* `good` where all conditions hold; where not, at least one element is so much more: `bad`. */
@@ -239,7 +234,6 @@ static struct value *index_less_conditions(struct build *b, struct conditions *c
 {
 	uint32_t n = c->n ? c->n : 1, terms = (c->one != NULL) + c->array.len;
 	int64_t len = n;
-	int axes[MAX_RANK];
 
 	if (c->one && (!is_single(b->cx, &c->one->type) || (!c->n && c->one->type.rank)))
 		return NULL;
@@ -257,9 +251,7 @@ static struct value *index_less_conditions(struct build *b, struct conditions *c
 		r = emit_(b, ONNX_Sub, r, cast(b, c->one, DT_INT32));
 	for (uint32_t i = 0; i < c->array.len; i++) {
 		struct value *x = cast(b, c->array.at[i], DT_INT32);
-		for (int k = 0; k < x->type.rank; k++)
-			axes[k] = k;
-		x = reduce(b, ONNX_ReduceMin, x, axes, x->type.rank, false);
+		x = reduce_all(b, ONNX_ReduceMin, x, false);
 		r = emit_(b, ONNX_Sub, r, x);
 	}
 	return r;

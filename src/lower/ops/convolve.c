@@ -328,7 +328,7 @@ static struct value *check_padded_is_larger(struct build *b, struct value *r, st
 		return r;
 	struct value *zero = const_int_of(b, (enum dtype)r->type.dtype, 0);
 	struct value *none = emit_(b, ONNX_Mul, r, zero);
-	none = reduce(b, ONNX_ReduceSum, none, (int[]){0, 1, 2}, (int)r->type.rank, false);
+	none = reduce_all(b, ONNX_ReduceSum, none, false);
 	struct value *ok = emit_(b, ONNX_Equal, none, zero);
 
 	struct value *size = item_size(b, x, rank);

@@ -13,7 +13,6 @@
 static struct value *eliminate(struct build *b, const char *name, struct value **in, uint32_t nin)
 {
 	struct value *out[2] = {NULL};
-	int axes[MAX_RANK];
 
 	if (!call_fn(b, lib_fn(b->cx, name), NULL, NULL, in, nin, out, 2))
 		return NULL;
@@ -22,10 +21,8 @@ static struct value *eliminate(struct build *b, const char *name, struct value *
 	struct value *nan = emit_(b, ONNX_Mul, low(b, in[0]), zero); /* of NaN and inf */
 	int last = nan->type.rank - 1;
 	nan = reduce(b, ONNX_ReduceSum, nan, (int[]){last - 1, last}, 2, false);
-	for (uint32_t i = 0; i < pivots->type.rank; i++)
-		axes[i] = (int)i;
 	struct value *zeros = cast(b, emit_(b, ONNX_Equal, pivots, nan), DT_INT64);
-	zeros = reduce(b, ONNX_ReduceSum, zeros, axes, pivots->type.rank, false);
+	zeros = reduce_all(b, ONNX_ReduceSum, zeros, false);
 	const dim *dims = x->type.dims;
 	x = unsqueeze(b, x, &(int64_t){0}, 1);
 	x = with_dims(emit_(b, ONNX_Gather, x, zeros), dims);
