@@ -149,7 +149,10 @@ struct dim_view dim_view(struct ctx *cx, dim d);
 /* d as a number where it is one, or about how long it is as the options say; `otherwise`: unknown
  */
 int64_t dim_expected(struct ctx *cx, dim d, int64_t otherwise);
-#define OPEN_LENGTH 64 /* what is expected of an open dim where two forms are compared */
+/* What is taken for a length that nothing tells, where two forms are compared. Where one of them is
+ * much slower if that is wrong, `otherwise` is such that the other one is chosen: 1 or INT64_MAX.
+ */
+#define OPEN_LENGTH 64
 struct dim_view dim_view_as_made(struct ctx *cx, dim d);
 /* An equation a == b that the op at `span` needs. A check computes both sides at run time and
  * compares them. It walks them with dim_view_as_made(): dim_view() would show two equal sides. */

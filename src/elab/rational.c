@@ -7,6 +7,8 @@
  * and the like, polynomials are sums of coefficients times powers, along a new last axis: 4 nodes
  * for any degree.
  */
+#include <math.h>
+
 #include <string.h>
 
 #include "elab/internal.h"
@@ -27,21 +29,12 @@ static struct value *binary(struct rational *r, enum onnx_id op, struct value *a
 	return append_onnx(r->e, op, (struct value *[]){a, b}, 2, NULL, r->span);
 }
 
-/* The number of elements of x, or about that; INT64_MAX: more than SIZE_POLYNOMIALS, or not known
+/* About how many elements x has; INFINITY: too many axes for polynomials that are computed at once
  */
-static int64_t count_of(const struct rational *r, const struct value *x)
+static double count_of(const struct rational *r, const struct value *x)
 {
-	int64_t count = 1;
-
-	for (uint32_t i = 0; i < x->type.rank; i++) {
-		int64_t length = dim_expected(r->e->cx, x->type.dims[i], INT64_MAX);
-		if (length > SIZE_POLYNOMIALS)
-			return INT64_MAX;
-		count *= length;
-		if (count > SIZE_POLYNOMIALS)
-			return INT64_MAX;
-	}
-	return x->type.rank + 2 <= MAX_RANK ? count : INT64_MAX;
+	return x->type.rank + 2 > MAX_RANK ? INFINITY
+					   : expected_elements(r->e->cx, &x->type, INT64_MAX);
 }
 
 /* The coefficient of x^power in a polynomial */
@@ -168,8 +161,8 @@ static struct value *by_powers(struct rational *r, const struct triple *of, uint
 static struct value *at_once(struct rational *r, const struct triple *of, uint32_t n,
 			     struct value *x)
 {
-	int64_t length = 0, shape[2] = {2, n}, count = count_of(r, of[0].x);
-	double *c = new_array(r->e->cx->arena, double, 2 * (size_t)n);
+	int64_t length = 0, shape[2] = {2, n};
+	double count = count_of(r, of[0].x), *c = new_array(r->e->cx->arena, double, 2 * (size_t)n);
 	uint32_t axes = n > 1 ? 2 : 1, rank = of[0].x->type.rank + axes;
 	struct value *y = NULL;
 
@@ -177,7 +170,8 @@ static struct value *at_once(struct rational *r, const struct triple *of, uint32
 		int64_t k = of[i % n].part[i / n]->shape[0];
 		length = k > length ? k : length;
 	}
-	if (length >= SIZE_HORNER && count * n * length <= SIZE_POWERS && rank + 1 < MAX_RANK)
+	if (length >= SIZE_HORNER && count * n * (double)length <= SIZE_POWERS &&
+	    rank + 1 < MAX_RANK)
 		y = by_powers(r, of, n, x, length);
 	for (int64_t power = y ? 0 : length; power--;) {
 		for (uint32_t i = 0; i < 2 * n; i++)
@@ -192,11 +186,11 @@ static struct value *at_once(struct rational *r, const struct triple *of, uint32
 /* All polynomials at once; false: that does not pay */
 static bool all_at_once(struct rational *r, struct value **out)
 {
-	int64_t total = 0;
+	double total = 0;
 
 	for (uint32_t i = 0; i < r->n; i++) {
 		const struct type *t = &r->of[i].x->type, *first = &r->of[0].x->type;
-		int64_t count = count_of(r, r->of[i].x);
+		double count = count_of(r, r->of[i].x);
 		if (count > SIZE_POLYNOMIALS || (total += count) > SIZE_ALL_POLYNOMIALS ||
 		    t->rank != first->rank || t->dtype != first->dtype)
 			return false;

@@ -72,6 +72,15 @@ bool count_along(struct ctx *cx, const struct type *t, const int *axes, int n, i
 	return true;
 }
 
+double expected_elements(struct ctx *cx, const struct type *t, int64_t otherwise)
+{
+	double n = 1;
+
+	for (uint32_t i = 0; i < t->rank; i++)
+		n *= (double)dim_expected(cx, t->dims[i], otherwise);
+	return n;
+}
+
 bool broadcasts_to(struct ctx *cx, const struct type *from, const struct type *to)
 {
 	if (from->rank > to->rank)

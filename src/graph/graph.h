@@ -217,6 +217,8 @@ int64_t int_of_attr(const struct node *n, const char *name, int64_t otherwise); 
 bool is_single(struct ctx *cx, const struct type *t); /* are all lengths 1? */
 /* How many elements there are along these axes; false: not known, or more than int64 holds */
 bool count_along(struct ctx *cx, const struct type *t, const int *axes, int n, int64_t *count);
+/* About how many elements an array has: the product of dim_expected() of its lengths */
+double expected_elements(struct ctx *cx, const struct type *t, int64_t otherwise);
 /* Has `to` the lengths that broadcasting the two gives, whatever the open ones are? */
 bool broadcasts_to(struct ctx *cx, const struct type *from, const struct type *to);
 /* By value id, which values are needed: does n give one of them, or nothing, as a check does? */

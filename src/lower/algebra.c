@@ -445,14 +445,13 @@ static bool adds_magnitudes(enum onnx_id op, const struct value *x, const struct
 static struct value *sum_without_term(struct build *b, const struct value *v, const int *axes,
 				      int n, bool keepdims)
 {
-	double count = elements(b, v, axes, n), size = 1;
+	double count = elements(b, v, axes, n);
+	double size = expected_elements(b->cx, &v->type, OPEN_LENGTH);
 	enum onnx_id op = operator_of(v->def);
 
 	if ((op != ONNX_Add && op != ONNX_Sub) || count < 2 || count > JOINED_MAX ||
 	    b->scope->shared->expanding)
 		return NULL;
-	for (uint32_t i = 0; i < v->type.rank; i++)
-		size *= (double)dim_expected(b->cx, v->type.dims[i], OPEN_LENGTH);
 	for (uint32_t i = 0; i < 2; i++) {
 		struct value *x = v->def->in[i], *u = v->def->in[1 - i], *sum = NULL;
 		bool few = u->data || size < SIZE_ADDED_NUMBER;

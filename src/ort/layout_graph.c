@@ -57,11 +57,7 @@ static double length(const struct graph_layouts *p, const struct type *t, uint32
 
 static double elements(const struct graph_layouts *p, const struct type *t)
 {
-	double n = 1;
-
-	for (uint32_t i = 0; i < t->rank; i++)
-		n *= length(p, t, i);
-	return n;
+	return expected_elements(p->l.cx, t, OPEN_LENGTH);
 }
 
 /* The length of axis i of an operand, as the result with `rank` axes counts them, batch-last or not

@@ -35,8 +35,6 @@ void part_casts(struct ctx *cx, struct graph *g);
 void stretch_operands(struct ctx *cx, struct graph *g);
 /* The length of v's axis number i from behind; 1 where v has none, 0: not known, or 0 */
 int64_t length_behind(struct ctx *cx, const struct value *v, uint32_t i);
-/* the elements of v, where a length that is not known counts as 64 */
-int64_t assumed_size(struct ctx *cx, const struct value *v);
 /* layout_loops.c: loops over many short arrays have their axis 0 last */
 void layout_loops(struct ctx *cx, struct graph *g);
 /* layout_graph.c: short arrays of many points have their axis 0 last */

@@ -47,7 +47,8 @@ static bool has_short_rows(struct ctx *cx, const struct value *v)
 
 	return v->type.rank > 1 && wide &&
 	       dim_is_const(cx, v->type.dims[v->type.rank - 1], &last) && last > 1 &&
-	       last <= SIZE_SHORT_AXIS && assumed_size(cx, v) >= SIZE_TRANSPOSED;
+	       last <= SIZE_SHORT_AXIS &&
+	       expected_elements(cx, &v->type, OPEN_LENGTH) >= SIZE_TRANSPOSED;
 }
 
 /* Pad with numbers behind or before the elements of the last axis alone */
@@ -79,14 +80,15 @@ static bool sums_are_slow(struct ctx *cx, const struct value *x)
 {
 	uint32_t rank = x->type.rank;
 	int64_t length, last, wide = dtypes[x->type.dtype].size >= 4;
+	double size = expected_elements(cx, &x->type, OPEN_LENGTH);
 
 	if (rank < 2 || !wide || !dim_is_const(cx, x->type.dims[rank - 1], &last) || last < 2 ||
 	    last > SIZE_SHORT_AXIS)
 		return false;
 	if (!dim_is_const(cx, x->type.dims[rank - 2], &length) || length >= SIZE_SUMMED_AXIS)
-		return assumed_size(cx, x) >= SIZE_TRANSPOSED;
+		return size >= SIZE_TRANSPOSED;
 	return is_float((enum dtype)x->type.dtype) && length > 1 &&
-	       assumed_size(cx, x) >= SIZE_SUMMED_BLOCKS * length * last;
+	       size >= (double)(SIZE_SUMMED_BLOCKS * length * last);
 }
 
 /* ReduceSum along the axis before a short last one */
@@ -116,12 +118,12 @@ static void transpose_gather(struct build *b, struct node *n)
 	struct ctx *cx = b->cx;
 	struct value *x = n->in[0];
 	int64_t last = x->type.rank - 1, k;
+	double size = expected_elements(cx, &n->out[0]->type, OPEN_LENGTH);
 
 	/* of what is open along both axes, as in the library's loops, there may be little */
 	if (last < 1 || onnx_axis(n, 0) != last || n->in[1]->type.rank != 1 ||
 	    !dim_is_const(cx, n->out[0]->type.dims[last], &k) || dtypes[x->type.dtype].size < 4 ||
-	    assumed_size(cx, n->out[0]) < SIZE_TRANSPOSED ||
-	    assumed_size(cx, n->out[0]) < assumed_size(cx, x) ||
+	    size < SIZE_TRANSPOSED || size < expected_elements(cx, &x->type, OPEN_LENGTH) ||
 	    dim_expected(cx, x->type.dims[last - 1], OPEN_LENGTH) < SIZE_SUMMED_AXIS)
 		return;
 	x = transposed(b, x);

@@ -78,17 +78,6 @@ static void trim_to_known(struct ctx *cx, const struct node *n, struct group *g)
 	}
 }
 
-int64_t assumed_size(struct ctx *cx, const struct value *v)
-{
-	int64_t n = 1;
-
-	for (uint32_t i = 0; i < v->type.rank && n < INT32_MAX; i++) {
-		int64_t k = length_behind(cx, v, i);
-		n *= k ? k : OPEN_LENGTH;
-	}
-	return n;
-}
-
 static bool can_stretch(struct ctx *cx, enum onnx_id op, enum dtype t, uint32_t nin)
 {
 	enum dtype in[SIZE_CONCAT_COPIES] = {t, op == ONNX_Expand ? DT_INT64 : t, t, t};
@@ -147,7 +136,8 @@ static bool has_short_runs(struct ctx *cx, const struct node *n, struct group *g
 {
 	return n->out[0]->type.rank > 1 && find_group(cx, n, 0, g) && g->length &&
 	       g->length < SIZE_LONG_RUN &&
-	       assumed_size(cx, n->out[0]) / g->length >= SIZE_MANY_RUNS &&
+	       expected_elements(cx, &n->out[0]->type, OPEN_LENGTH) / (double)g->length >=
+		       SIZE_MANY_RUNS &&
 	       find_group(cx, n, g->end, next);
 }
 

@@ -658,17 +658,6 @@ static void note_softplus(struct choices *c, const struct block *b)
 	}
 }
 
-static bool has_many(struct ctx *cx, const struct value *v)
-{
-	int64_t k, n = 1;
-
-	for (uint32_t i = 0; i < v->type.rank && n < SIZE_EXPONENTIALS; i++)
-		n *= !dim_is_const(cx, v->type.dims[i], &k) ? 1
-		     : k < SIZE_EXPONENTIALS                ? k
-							    : SIZE_EXPONENTIALS;
-	return n >= SIZE_EXPONENTIALS;
-}
-
 /* 1 / (1 + e) where x is positive, else e / (1 + e) */
 static bool share_exponential(struct choices *c, struct node *n)
 {
@@ -677,7 +666,8 @@ static bool share_exponential(struct choices *c, struct node *n)
 	struct cv dtype = {.kind = CV_DTYPE, .u.dtype = DT_FLOAT64};
 
 	if (x->type.dtype != DT_FLOAT64 || x->id >= c->nneeded || !c->has_softplus[x->id] ||
-	    n->out[0]->id >= c->nneeded || !c->needed[n->out[0]->id] || !has_many(c->cx, x))
+	    n->out[0]->id >= c->nneeded || !c->needed[n->out[0]->id] ||
+	    expected_elements(c->cx, &x->type, 1) < SIZE_EXPONENTIALS)
 		return false;
 	struct value *e = add_call(c, OP_Abs, x, NULL, n->span);
 	e = add_call(c, OP_Exp, add_call(c, OP_Neg, e, NULL, n->span), NULL, n->span);

@@ -119,19 +119,10 @@ static bool has_open_length(struct share *s, const struct type *t)
 	return !dims_are_const(s->cx, t->dims, t->rank, lengths);
 }
 
-/* The number of elements of an array of known lengths; 0: it is too large to gain by a copy */
-static int64_t small_size(struct share *s, const struct type *t)
+/* Is an array of this type, as far as its lengths are known, so small that it gains by a copy? */
+static bool is_small(struct share *s, const struct type *t)
 {
-	int64_t size = 1, length;
-
-	for (uint32_t i = 0; i < t->rank; i++) {
-		if (!dim_is_const(s->cx, t->dims[i], &length) || length > SIZE_JOINED)
-			return 0;
-		size *= length;
-		if (size > SIZE_JOINED)
-			return 0;
-	}
-	return size;
+	return expected_elements(s->cx, t, 1) <= SIZE_JOINED;
 }
 
 /* Is n a call that may be joined with others? Its kind, or -1 */
@@ -144,7 +135,7 @@ static int sharable(struct share *s, const struct node *n)
 	for (uint32_t i = 0; i < n->nout; i++)
 		needed |= n->out[i]->id < s->nneeded && s->needed[n->out[i]->id];
 	if (kind < 0 || n->dead || !needed || n->in[0]->data || mark_of(s, n->in[0])->constant ||
-	    (!has_open_length(s, &n->in[0]->type) && !small_size(s, &n->in[0]->type)))
+	    !is_small(s, &n->in[0]->type))
 		return -1;
 	return kind;
 }

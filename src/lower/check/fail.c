@@ -16,7 +16,7 @@
 
 #include "lower/check/internal.h"
 
-#define MANY_BOOLS      16  /* lengths of their known axes, multiplied */
+#define MANY_BOOLS      16  /* elements */
 #define MAX_TAKEN       256 /* rows that a Gather lists */
 #define MAX_TAKEN_APART 32
 
@@ -172,12 +172,7 @@ static bool take_apart(struct build *b, struct conditions *c, struct value *cond
  * and multiplied in a third. */
 static bool are_many(struct build *b, const struct value *x)
 {
-	int64_t rows = 1, k;
-
-	for (uint32_t i = 0; i < x->type.rank; i++)
-		if (dim_is_const(b->cx, x->type.dims[i], &k))
-			rows *= k;
-	return rows >= MANY_BOOLS;
+	return expected_elements(b->cx, &x->type, 1) >= MANY_BOOLS;
 }
 
 /* 0 where all bools of x are true, else so many times `bad` as are not */
