@@ -119,10 +119,10 @@ static bool has_open_length(struct share *s, const struct type *t)
 	return !dims_are_const(s->cx, t->dims, t->rank, lengths);
 }
 
-/* Is an array of this type, as far as its lengths are known, so small that it gains by a copy? */
-static bool is_small(struct share *s, const struct type *t)
+/* Is an array of this type so small that it gains by a copy? One of open lengths may be. */
+static bool may_be_small(struct share *s, const struct type *t)
 {
-	return expected_elements(s->cx, t, 1) <= SIZE_JOINED;
+	return has_open_length(s, t) || expected_elements(s->cx, t, OPEN_LENGTH) <= SIZE_JOINED;
 }
 
 /* Is n a call that may be joined with others? Its kind, or -1 */
@@ -135,7 +135,7 @@ static int sharable(struct share *s, const struct node *n)
 	for (uint32_t i = 0; i < n->nout; i++)
 		needed |= n->out[i]->id < s->nneeded && s->needed[n->out[i]->id];
 	if (kind < 0 || n->dead || !needed || n->in[0]->data || mark_of(s, n->in[0])->constant ||
-	    !is_small(s, &n->in[0]->type))
+	    !may_be_small(s, &n->in[0]->type))
 		return -1;
 	return kind;
 }
