@@ -28,13 +28,16 @@ static bool is_never_negative(const struct value *v)
 	return is_float((enum dtype)v->type.dtype) && sign_of(v) == SIGN_NON_NEGATIVE;
 }
 
-/* Is v at most 1, or NaN? x / (x + y) of positive numbers is, and so is 1 - x. */
+/* Is v at most 1, or NaN? x / (x + y) of positive numbers is, and so is 1 - x. ONNX Runtime's Tanh
+ * and Sigmoid of float32 are not: they give 1.0000002. */
 static bool is_at_most_one(const struct value *v)
 {
 	const struct node *n = v->def, *sum;
 	double k;
 
-	if (is_onnx(n, ONNX_Sigmoid) || is_onnx(n, ONNX_Tanh) || is_onnx(n, ONNX_Softmax))
+	if (is_onnx(n, ONNX_Sigmoid) || is_onnx(n, ONNX_Tanh))
+		return v->type.dtype != DT_FLOAT32;
+	if (is_onnx(n, ONNX_Softmax))
 		return true;
 	if (is_onnx(n, ONNX_Sub))
 		return constant_float(n->in[0], &k) && k <= 1 && is_never_negative(n->in[1]);
