@@ -134,13 +134,32 @@ static bool is_one_at_least(const struct value *v)
 	return false;
 }
 
-/* x - y is -0 only if x is -0. 1 - 1 / (1 + exp(x)), as of a sigmoid, is not negative. */
+bool is_at_most_one(const struct value *v)
+{
+	const struct node *n = v->def, *sum;
+	double k;
+
+	if (is_onnx(n, ONNX_Sigmoid) || is_onnx(n, ONNX_Tanh))
+		return v->type.dtype != DT_FLOAT32;
+	if (is_onnx(n, ONNX_Softmax))
+		return true;
+	if (is_onnx(n, ONNX_Reciprocal))
+		return is_one_at_least(n->in[0]);
+	if (is_onnx(n, ONNX_Sub))
+		return constant_float(n->in[0], &k) && k <= 1 &&
+		       sign_of(n->in[1]) == SIGN_NON_NEGATIVE;
+	sum = is_onnx(n, ONNX_Div) ? n->in[1]->def : NULL;
+	return is_onnx(sum, ONNX_Add) && (n->in[0] == sum->in[0] || n->in[0] == sum->in[1]) &&
+	       sign_of_inputs(sum, 0) == SIGN_NON_NEGATIVE;
+}
+
+/* x - y is -0 only if x is -0. 1 - y is not negative if y is at most 1, as a sigmoid is. */
 uint8_t sign_difference(const struct node *n)
 {
 	const struct value *x = n->in[0], *y = n->in[1];
 
-	if (is_float((enum dtype)x->type.dtype) && x->data && is_one_at_least(x) && y->def &&
-	    is_onnx(y->def, ONNX_Reciprocal) && is_one_at_least(y->def->in[0]))
+	if (is_float((enum dtype)x->type.dtype) && x->data && is_one_at_least(x) &&
+	    is_at_most_one(y))
 		return SIGN_NON_NEGATIVE;
 	return sign_of(x) & SIGN_NO_NEGATIVE_ZERO;
 }

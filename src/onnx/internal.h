@@ -13,6 +13,11 @@
 
 #define MAX_VARIABLES 4
 
+/* infer_sign.c: is no element of v above 1? NaN apart, and as the runtime rounds: x / (x + y) of
+ * positive numbers is not, nor is 1 - x. ONNX Runtime's Tanh and Sigmoid of float32 are: they give
+ * 1.0000002. */
+bool is_at_most_one(const struct value *v);
+
 struct infer {
 	struct ctx *cx;
 	struct node *n;

@@ -28,45 +28,6 @@ static bool is_never_negative(const struct value *v)
 	return is_float((enum dtype)v->type.dtype) && sign_of(v) == SIGN_NON_NEGATIVE;
 }
 
-/* Is v at most 1, or NaN? x / (x + y) of positive numbers is, and so is 1 - x. ONNX Runtime's Tanh
- * and Sigmoid of float32 are not: they give 1.0000002. */
-static bool is_at_most_one(const struct value *v)
-{
-	const struct node *n = v->def, *sum;
-	double k;
-
-	if (is_onnx(n, ONNX_Sigmoid) || is_onnx(n, ONNX_Tanh))
-		return v->type.dtype != DT_FLOAT32;
-	if (is_onnx(n, ONNX_Softmax))
-		return true;
-	if (is_onnx(n, ONNX_Sub))
-		return constant_float(n->in[0], &k) && k <= 1 && is_never_negative(n->in[1]);
-	if (is_onnx(n, ONNX_Reciprocal))
-		sum = n->in[0]->def;
-	else if (is_onnx(n, ONNX_Div))
-		sum = n->in[1]->def;
-	else
-		return false;
-	if (!is_onnx(sum, ONNX_Add) || !is_never_negative(sum->in[0]) ||
-	    !is_never_negative(sum->in[1]))
-		return false;
-	for (int i = 0; i < 2; i++)
-		if (is_onnx(n, ONNX_Div) ? n->in[0] == sum->in[i]
-					 : constant_float(sum->in[i], &k) && k >= 1)
-			return true;
-	return false;
-}
-
-/* Is v at least 0, or NaN? */
-static bool is_at_least_zero(const struct value *v)
-{
-	const struct node *n = v->def;
-	double k;
-
-	return is_never_negative(v) || (is_onnx(n, ONNX_Sub) && constant_float(n->in[0], &k) &&
-					k >= 1 && is_at_most_one(n->in[1]));
-}
-
 const struct value *only_false_for_nan(const struct value *cond)
 {
 	const struct node *n = cond->def;
@@ -82,7 +43,7 @@ const struct value *only_false_for_nan(const struct value *cond)
 	bool most = is_onnx(n, at ? ONNX_GreaterOrEqual : ONNX_LessOrEqual);
 	if (isinf(k))
 		return (k < 0 ? least : most) ? v : NULL;
-	return (least && k <= 0 && is_at_least_zero(v)) || (most && k >= 1 && is_at_most_one(v))
+	return (least && k <= 0 && is_never_negative(v)) || (most && k >= 1 && is_at_most_one(v))
 		       ? v
 		       : NULL;
 }
