@@ -146,7 +146,7 @@ bool is_at_most_one(const struct value *v)
 	if (is_onnx(n, ONNX_Reciprocal))
 		return is_one_at_least(n->in[0]);
 	if (is_onnx(n, ONNX_Sub))
-		return constant_float(n->in[0], &k) && k <= 1 &&
+		return uniform_number(constant_data(n->in[0]), &k) && k <= 1 &&
 		       sign_of(n->in[1]) == SIGN_NON_NEGATIVE;
 	sum = is_onnx(n, ONNX_Div) ? n->in[1]->def : NULL;
 	return is_onnx(sum, ONNX_Add) && (n->in[0] == sum->in[0] || n->in[0] == sum->in[1]) &&
