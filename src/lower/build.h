@@ -327,9 +327,9 @@ struct value *triangle_of_dtype(struct build *b, const struct value *v, enum dty
 struct value *fold(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin);
 /* fold_one.c: of constants; takes the attributes where it folds */
 struct value *fold_one(struct build *b, const struct onnx_op *op, struct value **in, uint32_t nin);
-/* Is v computed from constants alone? ONNX Runtime does it when it loads the model. *open: has
- * something on the way an open size? */
-bool from_constants(struct build *b, struct value *v, bool *open);
+/* Is v a constant, or computed from constants alone? ONNX Runtime does it when it loads the model.
+ * *open (may be NULL): has something on the way an open size? */
+bool from_constants(struct ctx *cx, const struct value *v, bool *open);
 bool says_shape(const struct node *n, uint32_t k); /* does input k decide the result's shape? */
 /* What is added up may be so many times as large as in the text: see algebra.c */
 #define GROWTH 4

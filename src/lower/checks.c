@@ -419,7 +419,7 @@ static bool is_decided(struct build *b, const struct side *x)
 {
 	bool open;
 
-	return x->of && !x->of->data && x->of->def && from_constants(b, x->of, &open) && open;
+	return x->of && !x->of->data && x->of->def && from_constants(b->cx, x->of, &open) && open;
 }
 
 /* Is d computed from constants and weights alone? *k: its value. Makes the nodes that compute it.

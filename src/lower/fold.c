@@ -9,8 +9,8 @@
 
 #include "lower/build.h"
 
-#define MAX_FOLDED 256  /* elements of a result that is folded, at most */
-#define MAX_SEEN   1000 /* values that from_constants() looks at */
+#define MAX_FOLDED 256 /* elements of a result that is folded, at most */
+#define MANY_SEEN  64  /* from so many values on from_constants() notes which ones it has seen */
 
 struct scalar {
 	uint64_t i; /* of integers and bools; signed ones are sign-extended */
@@ -532,22 +532,31 @@ static bool size_is_open(const struct node *n)
 }
 
 /* Of what it computes when it loads the model ONNX Runtime takes no Reshape that must fail. */
-bool from_constants(struct build *b, struct value *v, bool *open)
+bool from_constants(struct ctx *cx, const struct value *v, bool *open)
 {
-	vec(struct value *) todo = {0};
+	vec(const struct value *) todo = {0};
+	uint64_t *seen = NULL; /* bit per value id, once there are many */
 
-	*open = false;
-	*vec_push(b->cx->scratch, &todo) = v;
-	for (uint32_t seen = 0; todo.len; seen++) {
+	if (open)
+		*open = false;
+	*vec_push(cx->scratch, &todo) = v;
+	for (uint32_t n = 0; todo.len; n++) {
 		v = todo.at[--todo.len];
 		if (v->data)
 			continue;
-		if (!v->def || !onnx_is_pure(v->def->onnx) || seen > MAX_SEEN)
+		if (!v->def || !onnx_is_pure(v->def->onnx))
 			return false;
-		*open |= size_is_open(v->def);
+		if (n == MANY_SEEN)
+			seen = new_array(cx->scratch, uint64_t, cx->next_id / 64 + 1);
+		if (seen && seen[v->id / 64] >> v->id % 64 & 1)
+			continue;
+		if (seen)
+			seen[v->id / 64] |= UINT64_C(1) << v->id % 64;
+		if (open)
+			*open |= size_is_open(v->def);
 		for (uint32_t i = 0; i < v->def->nin; i++)
 			if (v->def->in[i])
-				*vec_push(b->cx->scratch, &todo) = v->def->in[i];
+				*vec_push(cx->scratch, &todo) = v->def->in[i];
 	}
 	return true;
 }

@@ -258,10 +258,8 @@ static bool decide_once(struct branches *x, struct value *cond)
 void decide_by_ifs(struct ctx *cx, struct graph *g)
 {
 	struct branches x = {.cx = cx, .block = g->block};
-	struct build b = build_at(cx, g->block, NULL);
 	struct value *seen[MAX_IFS];
 	uint32_t nseen = 0;
-	bool open;
 
 	if (!has_operator(g, ONNX_Where))
 		return;
@@ -283,7 +281,7 @@ void decide_by_ifs(struct ctx *cx, struct graph *g)
 			continue;
 		for (uint32_t k = 0; k < nseen; k++)
 			known |= seen[k] == n->in[0];
-		if (known || from_constants(&b, n->in[0], &open))
+		if (known || from_constants(cx, n->in[0], NULL))
 			continue;
 		seen[nseen++] = n->in[0];
 		if (decide_once(&x, n->in[0]))

@@ -29,14 +29,12 @@ static struct value *never(struct conditions *c)
 
 static void hide_in_block(struct conditions *c, struct block *main)
 {
-	bool open;
-
 	for (struct walk w = {.root = main}; walk(&w, WALK_AFTER);) {
 		struct build b = build_at(c->cx, w.at.block, w.at.before);
 		struct node *n = w.at.node;
 		if (n->dead || n->as_written ||
 		    !computes(n->nout ? n->out[0]->def : NULL, ONNX_If) ||
-		    !from_constants(&b, n->in[0], &open))
+		    !from_constants(c->cx, n->in[0], NULL))
 			continue;
 		struct value *no = never(c);
 		if (!b.after && b.block == c->graph->block)

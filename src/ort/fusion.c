@@ -16,27 +16,8 @@
 
 struct fusion {
 	struct ctx *cx;
-	uint64_t *fixed; /* bit per value id: computed from constants alone, so at load */
-	uint32_t nfixed; /* values that there were at first */
 	bool changed;
 };
-
-static bool is_fixed(const struct fusion *f, const struct value *v)
-{
-	return v->data || (v->id < f->nfixed && f->fixed[v->id / 64] >> v->id % 64 & 1);
-}
-
-/* Marks the results of a node that the runtime can replace by constants. */
-static void mark_fixed(struct fusion *f, const struct node *n)
-{
-	if (!onnx_is_pure(n->onnx))
-		return;
-	for (uint32_t i = 0; i < n->nin; i++)
-		if (n->in[i] && !is_fixed(f, n->in[i]))
-			return;
-	for (uint32_t i = 0; i < n->nout; i++)
-		f->fixed[n->out[i]->id / 64] |= UINT64_C(1) << n->out[i]->id % 64;
-}
 
 /* The constant that n multiplies or divides by; NULL: none, or more than one element */
 static const struct value *factor(const struct fusion *f, const struct node *n)
@@ -44,7 +25,7 @@ static const struct value *factor(const struct fusion *f, const struct node *n)
 	if (!computes(n, ONNX_Mul) && !computes(n, ONNX_Div))
 		return NULL;
 	for (int i = 1; i >= 0; i--)
-		if (is_fixed(f, n->in[i]) && is_single(f->cx, &n->in[i]->type))
+		if (is_single(f->cx, &n->in[i]->type) && from_constants(f->cx, n->in[i], NULL))
 			return n->in[i];
 	return NULL;
 }
@@ -250,7 +231,6 @@ static void prevent(struct fusion *f, struct block *main)
 	for (struct walk w = {.root = main}; walk(&w, WALK_BEFORE);) {
 		struct build at = build_at(f->cx, w.at.block, w.at.before);
 		struct node *n = w.at.node;
-		mark_fixed(f, n);
 		struct node *wrong = NULL, *m = factor(f, n) ? behind(f, n->out[0], &wrong) : NULL;
 		if (m && wrong && fuses(m) && !becomes_gemm(f, m))
 			part_behind(f, w.at.block, m);
@@ -263,11 +243,10 @@ static void prevent(struct fusion *f, struct block *main)
 
 bool prevent_fusion(struct ctx *cx, struct graph *g)
 {
-	struct fusion f = {.cx = cx, .nfixed = cx->next_id};
+	struct fusion f = {.cx = cx};
 
 	if (!has_operator(g, ONNX_MatMul) && !has_operator(g, ONNX_Relu))
 		return false;
-	f.fixed = new_array(cx->scratch, uint64_t, cx->next_id / 64 + 1);
 	prevent(&f, g->block);
 	return f.changed; /* a Transpose that a product read may be left */
 }

@@ -325,11 +325,11 @@ struct value *fail_unless(struct build *b, struct value *v, struct value **conds
 			  const char *label)
 {
 	struct conditions c = {.one = NULL};
-	bool open, constant = false;
+	bool constant = false;
 
 	/* of what it computes when it loads the model ONNX Runtime takes no Reshape that fails */
 	for (uint32_t i = 0; i < n; i++)
-		constant |= from_constants(b, conds[i], &open);
+		constant |= from_constants(b->cx, conds[i], NULL);
 	bool reshapes = way_to_fail(b, v, constant, &c.n);
 	for (uint32_t i = 0; i < n; i++)
 		if (!take_apart(b, &c, conds[i]))
