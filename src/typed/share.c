@@ -119,10 +119,13 @@ static bool has_open_length(struct share *s, const struct type *t)
 	return !dims_are_const(s->cx, t->dims, t->rank, lengths);
 }
 
-/* Is an array of this type so small that it gains by a copy? One of open lengths may be. */
+/* Is an array of this type so small that it gains by a copy? One of open lengths may be. Empty ones
+ * cost nothing alone. */
 static bool may_be_small(struct share *s, const struct type *t)
 {
-	return has_open_length(s, t) || expected_elements(s->cx, t, OPEN_LENGTH) <= SIZE_JOINED;
+	double n = expected_elements(s->cx, t, OPEN_LENGTH);
+
+	return has_open_length(s, t) || (n > 0 && n <= SIZE_JOINED);
 }
 
 /* Is n a call that may be joined with others? Its kind, or -1 */
