@@ -186,6 +186,17 @@ void replace_all_uses(struct value *old, struct value *v)
 	old->forward = v;
 }
 
+void take_place(struct value *old, struct value *v)
+{
+	if (!v->name && v->def && old->name) {
+		v->span = old->span;
+		v->name = old->name;
+	}
+	if (!v->known)
+		v->known = old->known;
+	replace_all_uses(old, v);
+}
+
 void resolve_inputs(struct block *b)
 {
 	for (struct walk w = {.root = b}; walk(&w, WALK_BEFORE);)

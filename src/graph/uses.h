@@ -91,6 +91,9 @@ void drop_node(struct node *n);
 /* What reads old reads v from now on: resolve() says so, where an input or a result is still old.
  */
 void replace_all_uses(struct value *old, struct value *v);
+/* The same; v, if a node makes it and it has no name, is called as old is, and what is known of the
+ * elements of old is known of v. */
+void take_place(struct value *old, struct value *v);
 /* The nodes in b, and in blocks in it, read what stands for their inputs. */
 void resolve_inputs(struct block *b);
 

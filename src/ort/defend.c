@@ -33,19 +33,14 @@ static bool any_wrong(struct build *b, const struct block *k)
 	return false;
 }
 
-/* v is read in place of old from now on. */
-static void replace_value(struct build *b, struct value *old, struct value *v)
+/* v, or an Identity of it, is read in place of old from now on. */
+static void read_instead(struct build *b, struct value *old, struct value *v)
 {
 	if (old->name && (v->name || !v->def))
 		v = identity(b, v);
-	if (!v->name && v->def) {
+	if (!v->name && v->def)
 		with_dims(v, old->type.dims);
-		v->span = old->span;
-		v->name = old->name;
-	}
-	if (!v->known)
-		v->known = old->known;
-	replace_all_uses(old, v);
+	take_place(old, v);
 }
 
 /* Adds n to the open block, or the nodes that replace it. */
@@ -61,7 +56,7 @@ static void add_node(struct build *b, struct node *n)
 	if (n->label && out[0]->def && !out[0]->def->label)
 		out[0]->def->label = n->label;
 	for (uint32_t i = 0; i < n->nout; i++)
-		replace_value(b, n->out[i], out[i]);
+		read_instead(b, n->out[i], out[i]);
 }
 
 static void rebuild_block(struct build *b, struct block *k)

@@ -93,7 +93,7 @@ bool is_outer(struct loop_pass *m, const struct loop_scope *f, const struct valu
 	return defining_block(&m->b, v)->depth < f->block->depth;
 }
 
-/* v is read in place of old from now on. */
+/* v is read in place of old from now on, or an Identity of v that is a result as old is. */
 void replace_value(struct loop_pass *m, struct value *old, struct value *v)
 {
 	bool result = value_info(m, old)->result;
@@ -106,13 +106,7 @@ void replace_value(struct loop_pass *m, struct value *old, struct value *v)
 		value_info(m, v)->result = true;
 	if (value_info(m, old)->kept)
 		value_info(m, v)->kept = true;
-	if (!v->name && v->def && old->name) {
-		v->span = old->span;
-		v->name = old->name;
-	}
-	if (!v->known)
-		v->known = old->known;
-	replace_all_uses(old, v);
+	take_place(old, v);
 }
 
 /* ---- rows ---- */
