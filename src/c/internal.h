@@ -35,13 +35,13 @@ struct held {
 
 	/* plan.c */
 	uint32_t readers;
-	uint32_t weight; /* FORMULA: the longest way through it */
-	bool again;      /* a reader needs elements several times */
-	bool inner;      /* a block inside of its own reads it */
-	bool stored;     /* a reader needs an array */
-	bool result;     /* of the graph */
-	bool each;       /* each element follows from those of the inputs at its place */
-	uint8_t part;    /* of a loop over rows: rows.c */
+	uint32_t depth; /* FORMULA: nodes on the longest way through it */
+	bool again;     /* a reader needs elements several times */
+	bool inner;     /* a block inside of its own reads it */
+	bool stored;    /* a reader needs an array */
+	bool result;    /* of the graph */
+	bool each;      /* each element follows from those of the inputs at its place */
+	uint8_t part;   /* of a loop over rows: rows.c */
 	const struct value *transposed; /* a constant that is this one, transposed, and is read
 					   in its place; NULL: none */
 	const struct block *home;

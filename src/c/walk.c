@@ -6,14 +6,14 @@
  */
 #include "c/ops.h"
 
-static uint32_t weight_of(const struct printer *p, const struct node *n)
+static uint32_t depth_of(const struct printer *p, const struct node *n)
 {
 	uint32_t most = 0;
 
 	for (uint32_t i = 0; i < n->nin; i++)
 		if (n->in[i] && !n->in[i]->data && held(p, n->in[i])->where == FORMULA &&
-		    held(p, n->in[i])->weight > most)
-			most = held(p, n->in[i])->weight;
+		    held(p, n->in[i])->depth > most)
+			most = held(p, n->in[i])->depth;
 	return most + 1;
 }
 
@@ -32,7 +32,7 @@ static void hold(struct printer *p, const struct node *n, const struct value *v)
 	bool cheap = op->view || casts_integers(n);
 
 	h->where = FORMULA;
-	h->weight = weight_of(p, n);
+	h->depth = depth_of(p, n);
 	if (!h->readers)
 		return;
 	for (uint32_t i = 0; i < n->nin && cheap; i++)
@@ -44,7 +44,7 @@ static void hold(struct printer *p, const struct node *n, const struct value *v)
 		h->buffer = x->buffer;
 		return;
 	}
-	if (h->weight < MAX_FORMULA && !h->stored && !h->result) {
+	if (h->depth < MAX_FORMULA && !h->stored && !h->result) {
 		if (cheap)
 			return;
 		if (h->readers == 1 && !h->inner && !h->again)

@@ -124,7 +124,8 @@ bool write_tensor(struct ctx *cx, struct sink *s, const struct tensor *t); /* al
 /* Those of a large open file go from the file to the sink, if the system can. */
 bool write_bytes(const struct ctx *cx, struct sink *s, const uint8_t *data, size_t len);
 
-/* weights.c: the weights of a model that is C, as one file: tensors, each at a multiple of
+/* weights.c: the weights of a model that is C, whether the user gave them or they are constants of
+ * the graph (is_weight() says which of the two), as one file: tensors, each at a multiple of
  * WEIGHTS_ALIGNMENT, and after them zeros and the check number, which is a hash of all before it.
  * Its last 8 bytes are that number. */
 #define WEIGHTS_ALIGNMENT 64u

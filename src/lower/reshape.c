@@ -175,8 +175,9 @@ struct value *reshape_node(struct build *b, struct value *v, const dim *dims, ui
 	return r ? r : reshape_to(b, v, dims_vector(b, dims, rank), dims, rank);
 }
 
-/* The shape that makes these dims of v: 1 stands for what it has already. */
-static struct value *stretched(struct build *b, struct value *v, const dim *dims, uint32_t rank)
+/* The shape with which Expand makes these dims of v: 1 stands for what it has already. */
+static struct value *shape_to_expand(struct build *b, struct value *v, const dim *dims,
+				     uint32_t rank)
 {
 	dim to[MAX_RANK], one = dim_const(b->cx, 1);
 	uint32_t lead = rank - v->type.rank, same = 0;
@@ -220,5 +221,5 @@ struct value *expand(struct build *b, struct value *v, const dim *dims, uint32_t
 		if (dim_le(b->cx, dims[i], 0))
 			return filled_to(b, (enum dtype)v->type.dtype, dims_vector(b, dims, rank),
 					 dims, rank, 0);
-	return with_dims(emit_(b, ONNX_Expand, v, stretched(b, v, dims, rank)), dims);
+	return with_dims(emit_(b, ONNX_Expand, v, shape_to_expand(b, v, dims, rank)), dims);
 }

@@ -22,7 +22,7 @@
 #include "typed/typed.h"
 
 #define MAX_DIM_TERMS 200 /* lowering follows no longer expressions */
-#define MIN_WEIGHT    16  /* nodes of an op that is worth the look */
+#define MIN_NODES     16  /* nodes of an op that is worth the look */
 #define MAX_VIEWS     4   /* of an argument, one behind the other, that are looked through */
 
 /* What is known of a value. level is that of round `round`. */
@@ -35,8 +35,8 @@ struct mark {
 struct kind { /* of calls: an op on a dtype */
 	const struct op *op;
 	enum dtype dtype;
-	uint32_t weight; /* nodes that a call becomes */
-	uint32_t calls;  /* in the block that is looked at */
+	uint32_t nodes; /* that a call becomes */
+	uint32_t calls; /* in the block that is looked at */
 };
 
 struct call {
@@ -108,8 +108,8 @@ static int kind_of(struct share *s, const struct node *n)
 		*vec_push(s->cx->scratch, &s->kinds) = (struct kind){
 			.op = n->op,
 			.dtype = t,
-			.weight = n->op->pair ? MIN_WEIGHT : cost_of_call(&s->costs, n).nodes};
-	return s->kinds.at[i].weight < MIN_WEIGHT ? -1 : (int)i;
+			.nodes = n->op->pair ? MIN_NODES : cost_of_call(&s->costs, n).nodes};
+	return s->kinds.at[i].nodes < MIN_NODES ? -1 : (int)i;
 }
 
 static bool has_open_length(struct share *s, const struct type *t)
@@ -394,7 +394,7 @@ static bool sharing_pays(struct share *s, const struct kind *k, const struct cal
 	for (uint32_t i = 0; i < n; i++)
 		cost += (is_vector_or_column(s, &c[i].node->in[0]->type) ? 1 : 4) +
 			(has_open_length(s, &c[i].node->in[0]->type) ? 3 : 0);
-	return (n - 1) * (uint64_t)k->weight >= 2 * cost;
+	return (n - 1) * (uint64_t)k->nodes >= 2 * cost;
 }
 
 /* ---- a block ---- */
