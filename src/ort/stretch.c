@@ -13,15 +13,15 @@
 #define MAX_IN     3
 #define MAX_ROUNDS 4
 
-struct copy {             /* what was made of a value */
+struct lengthened {       /* what was made of a value */
 	struct value *to; /* NULL: nothing so far */
 	uint32_t first, end;
 };
 struct stretch {
 	struct ctx *cx;
-	struct block **home; /* by value id: the block that it is made in */
-	struct copy *of;     /* by value id */
-	uint32_t n;          /* ids that there were at first */
+	struct block **home;   /* by value id: the block that it is made in */
+	struct lengthened *of; /* by value id */
+	uint32_t n;            /* ids that there were at first */
 };
 /* Axes of a result, counted from behind, that have the same operands of length 1 along them */
 struct group {
@@ -112,11 +112,11 @@ static struct value *stretched(struct stretch *s, struct build *b, const struct 
 	if (!is_made_here(s, b->block, v) || g->end > rank ||
 	    !can_stretch(cx, op, (enum dtype)v->type.dtype, nin))
 		return NULL;
-	struct copy *at = &s->of[v->id];
+	struct lengthened *at = &s->of[v->id];
 	if (at->to && at->first == g->first && at->end == g->end &&
 	    has_lengths_of(cx, at->to, n->out[0], g))
 		return at->to;
-	*at = (struct copy){.first = g->first, .end = g->end};
+	*at = (struct lengthened){.first = g->first, .end = g->end};
 	if (copies) {
 		struct value *in[SIZE_CONCAT_COPIES] = {v, v, v, v};
 		attr_int(b, "axis", rank - 1u - g->first);
@@ -259,6 +259,6 @@ void stretch_operands(struct ctx *cx, struct graph *g)
 	if (!any_short_runs(cx, g->block))
 		return;
 	s.home = new_array(cx->scratch, struct block *, s.n);
-	s.of = new_array(cx->scratch, struct copy, s.n);
+	s.of = new_array(cx->scratch, struct lengthened, s.n);
 	stretch_block(&s, g->block);
 }
