@@ -7,6 +7,7 @@
  * the system needs longer to find and clear a page than ptgc needs to fill it.
  * When memory runs out, the arena jumps (longjmp) to the place that arena_new() was given.
  */
+#include <float.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -472,4 +473,17 @@ void sb_printf(struct strbuf *b, const char *fmt, ...)
 	va_start(args, fmt);
 	sb_vprintf(b, fmt, args);
 	va_end(args);
+}
+
+int digits_of_float(double v, bool single)
+{
+	char s[40];
+	int n = single ? FLT_DIG : DBL_DIG;
+
+	for (; n < (single ? FLT_DECIMAL_DIG : DBL_DECIMAL_DIG); n++) {
+		snprintf(s, sizeof(s), "%.*g", n, v);
+		if (single ? strtof(s, NULL) == (float)v : strtod(s, NULL) == v)
+			break;
+	}
+	return n;
 }

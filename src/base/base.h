@@ -58,6 +58,9 @@ struct strbuf {
 void sb_add(struct strbuf *b, const char *s, size_t len);
 void sb_str(struct strbuf *b, const char *s);
 void sb_printf(struct strbuf *b, const char *fmt, ...) PRINTF(2, 3);
+/* For "%.*g" of v, which is finite: so many digits that the text reads back as v, or as the float32
+ * that v is. No fewer than all texts of so many digits keep, so that 100 is not 1e+02. */
+int digits_of_float(double v, bool single);
 void sb_vprintf(struct strbuf *b, const char *fmt, va_list ap);
 
 /* text that may hold any byte, not 0-terminated */

@@ -455,15 +455,7 @@ static const char *float_literal(struct printer *p, double v, bool narrow)
 	if (isinf(v))
 		return textf(p, "%s%s", v < 0 ? "-" : "",
 			     narrow ? "(float)INFINITY" : "(double)INFINITY");
-	const char *s = textf(p, narrow ? "%.9g" : "%.17g", v);
-	for (int digits = 1; digits < (narrow ? 9 : 17); digits++) {
-		const char *shorter = textf(p, "%.*g", digits, v);
-		double back = strtod(shorter, NULL);
-		if (narrow ? (float)back == (float)v : back == v) {
-			s = shorter;
-			break;
-		}
-	}
+	const char *s = textf(p, "%.*g", digits_of_float(v, narrow), v);
 	return textf(p, "%s%s%s", s, strpbrk(s, ".e") ? "" : ".0", narrow ? "f" : "");
 }
 

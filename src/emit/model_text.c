@@ -237,18 +237,10 @@ static void print_dtype(struct dump *d, int64_t onnx)
 
 void put_float(struct strbuf *out, double v, bool single)
 {
-	char s[40];
-	if (isnan(v) || isinf(v)) {
+	if (isnan(v) || isinf(v))
 		sb_str(out, isnan(v) ? "nan" : v < 0 ? "-inf" : "inf");
-		return;
-	}
-	for (int digits = single ? 6 : 15;; digits++) {
-		snprintf(s, sizeof(s), "%.*g", digits, v);
-		if (single ? strtof(s, NULL) == (float)v || digits == 9
-			   : strtod(s, NULL) == v || digits == 17)
-			break;
-	}
-	sb_str(out, s);
+	else
+		sb_printf(out, "%.*g", digits_of_float(v, single), v);
 }
 
 static void print_number(struct dump *d, enum dtype t, const uint8_t *p)
