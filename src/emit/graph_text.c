@@ -12,13 +12,13 @@
 #include "ops/ops.h"
 #include "syntax/syntax.h"
 
-struct dump {
+struct graph_text {
 	struct ctx *cx;
 	struct strbuf *out;
 	bool *listed; /* by value id: a constant that has its line */
 };
 
-static void indent(struct dump *d, uint32_t depth)
+static void indent(struct graph_text *d, uint32_t depth)
 {
 	for (uint32_t i = 0; i <= depth; i++)
 		sb_str(d->out, "  ");
@@ -26,7 +26,7 @@ static void indent(struct dump *d, uint32_t depth)
 
 /* What the user calls a carried value: the text at its place. NULL: it has no name, or that is the
  * place of a call. */
-static const char *carried_name(struct dump *d, const struct value *v)
+static const char *carried_name(struct graph_text *d, const struct value *v)
 {
 	uint32_t call;
 	struct span at = text_place(d->cx, v->span, &call);
@@ -45,7 +45,7 @@ static bool is_dim(const struct value *v)
 	return v && v->def && v->def->op == &op_dim && !v->name;
 }
 
-static void print_name(struct dump *d, const struct value *v)
+static void print_operand(struct graph_text *d, const struct value *v)
 {
 	const struct tensor *one = v && v->data && v->data->count == 1 ? v->data : NULL;
 	enum dtype t = v ? (enum dtype)v->type.dtype : DT_NONE;
@@ -72,13 +72,13 @@ static void print_name(struct dump *d, const struct value *v)
 	}
 }
 
-static void print_typed(struct dump *d, const struct value *v)
+static void print_typed(struct graph_text *d, const struct value *v)
 {
-	print_name(d, v);
+	print_operand(d, v);
 	sb_printf(d->out, ": %s", v->type.dtype ? type_str(d->cx, v->type) : "?");
 }
 
-static void print_list(struct dump *d, struct value *const *v, uint32_t n, bool typed)
+static void print_list(struct graph_text *d, struct value *const *v, uint32_t n, bool typed)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		if (i)
@@ -86,11 +86,11 @@ static void print_list(struct dump *d, struct value *const *v, uint32_t n, bool 
 		if (typed)
 			print_typed(d, v[i]);
 		else
-			print_name(d, v[i]);
+			print_operand(d, v[i]);
 	}
 }
 
-static void print_attr(struct dump *d, const struct attr *a)
+static void print_attribute(struct graph_text *d, const struct attr *a)
 {
 	sb_printf(d->out, "%s=", a->name);
 	switch ((enum attr_kind)a->kind) {
@@ -127,7 +127,7 @@ static void print_attr(struct dump *d, const struct attr *a)
 	}
 }
 
-static void print_op(struct dump *d, const struct node *n)
+static void print_op(struct graph_text *d, const struct node *n)
 {
 	if (!n->onnx) {
 		sb_str(d->out,
@@ -137,21 +137,21 @@ static void print_op(struct dump *d, const struct node *n)
 	sb_printf(d->out, "%s.%s", onnx_prefix(n->onnx), n->onnx->name);
 	for (uint32_t i = 0; i < n->nattrs; i++) {
 		sb_str(d->out, i ? ", " : "{");
-		print_attr(d, &n->attrs[i]);
+		print_attribute(d, &n->attrs[i]);
 	}
 	if (n->nattrs)
 		sb_str(d->out, "}");
 }
 
-static void print_block(struct dump *d, const struct block *b, uint32_t depth);
+static void print_block(struct graph_text *d, const struct block *b, uint32_t depth);
 
-static void print_blocks(struct dump *d, const struct node *n, uint32_t depth)
+static void print_blocks(struct graph_text *d, const struct node *n, uint32_t depth)
 {
 	for_bodies (k, n)
 		print_block(d, k, depth + 1);
 }
 
-static void print_nodes(struct dump *d, const struct block *b, uint32_t depth)
+static void print_nodes(struct graph_text *d, const struct block *b, uint32_t depth)
 {
 	for (const struct node *n = b->first; n; n = n->next) {
 		if (n->nout == 1 && is_dim(n->out[0]))
@@ -174,7 +174,7 @@ static void print_nodes(struct dump *d, const struct block *b, uint32_t depth)
 }
 
 /* Blocks nest as deep as loops and ifs of the input, which has a limit: this may recurse. */
-static void print_block(struct dump *d, const struct block *b, uint32_t depth)
+static void print_block(struct graph_text *d, const struct block *b, uint32_t depth)
 {
 	indent(d, depth - 1);
 	sb_str(d->out, "(");
@@ -188,7 +188,7 @@ static void print_block(struct dump *d, const struct block *b, uint32_t depth)
 }
 
 /* "W1: float32[64, 32] = data" for v, if it is a constant that is not written where it is read */
-static void print_constant(struct dump *d, const struct value *v)
+static void print_constant(struct graph_text *d, const struct value *v)
 {
 	if (!v || !v->data || (!v->name && v->data->count == 1) || d->listed[v->id])
 		return;
@@ -198,7 +198,7 @@ static void print_constant(struct dump *d, const struct value *v)
 	sb_str(d->out, " = data\n");
 }
 
-static void print_constants(struct dump *d, const struct block *b)
+static void print_constants(struct graph_text *d, const struct block *b)
 {
 	for (struct walk w = {.root = b}; walk(&w, WALK_BEFORE | WALK_LEAVE);) {
 		const struct node *n = w.at.node;
@@ -212,7 +212,7 @@ static void print_constants(struct dump *d, const struct block *b)
 
 void dump_graph(struct ctx *cx, const struct graph *g, struct strbuf *out)
 {
-	struct dump d = {.cx = cx, .out = out};
+	struct graph_text d = {.cx = cx, .out = out};
 
 	d.listed = arena_alloc(cx->scratch, cx->next_id + 1u);
 	sb_printf(out, "ptg 1\n\ngraph %s(", g->name->s);

@@ -46,7 +46,7 @@ typedef struct {
 	const uint8_t *data;
 } bytes; /* of the model, where they lie; what is read is cut off */
 
-struct dump {
+struct model_text {
 	struct ctx *cx;
 	struct strbuf *b;
 	int depth; /* graphs around what is printed */
@@ -54,7 +54,7 @@ struct dump {
 	bool failed;
 };
 
-PRINTF(2, 3) static bool bad_model(struct dump *d, const char *fmt, ...)
+PRINTF(2, 3) static bool bad_model(struct model_text *d, const char *fmt, ...)
 {
 	va_list ap;
 	char words[200];
@@ -94,7 +94,7 @@ static bool read_number(bytes *s, enum wire wire, uint64_t *v)
 }
 
 /* The next field; false at the end and (reported) where the bytes make no sense. */
-static bool next_field(struct dump *d, bytes *s, struct field *f)
+static bool next_field(struct model_text *d, bytes *s, struct field *f)
 {
 	uint64_t tag;
 	if (!s->len || d->failed)
@@ -114,7 +114,8 @@ static bool next_field(struct dump *d, bytes *s, struct field *f)
 	return true;
 }
 
-static bool next_of(struct dump *d, bytes *s, uint32_t number, enum wire wire, struct field *f)
+static bool next_of(struct model_text *d, bytes *s, uint32_t number, enum wire wire,
+		    struct field *f)
 {
 	while (next_field(d, s, f))
 		if (f->number == number && f->wire == wire)
@@ -123,7 +124,7 @@ static bool next_of(struct dump *d, bytes *s, uint32_t number, enum wire wire, s
 }
 
 /* A field that is not repeated: of several, the last one counts. */
-static bool find_field(struct dump *d, bytes message, uint32_t number, enum wire wire,
+static bool find_field(struct model_text *d, bytes message, uint32_t number, enum wire wire,
 		       struct field *f)
 {
 	bool found = false;
@@ -132,20 +133,20 @@ static bool find_field(struct dump *d, bytes message, uint32_t number, enum wire
 	return found;
 }
 
-static bytes bytes_of(struct dump *d, bytes message, uint32_t number)
+static bytes bytes_of(struct model_text *d, bytes message, uint32_t number)
 {
 	struct field f;
 	return find_field(d, message, number, BYTES, &f) ? f.bytes : (bytes){0, NULL};
 }
 
-static int64_t number_of(struct dump *d, bytes message, uint32_t number)
+static int64_t number_of(struct model_text *d, bytes message, uint32_t number)
 {
 	struct field f;
 	return find_field(d, message, number, VARINT, &f) ? (int64_t)f.v : 0;
 }
 
 /* The numbers of a repeated field: all in one (packed), or one in each. */
-static bool next_number(struct dump *d, struct field *f, enum wire wire, uint64_t *v)
+static bool next_number(struct model_text *d, struct field *f, enum wire wire, uint64_t *v)
 {
 	if (f->wire != BYTES) {
 		bool is_one = f->wire == wire;
@@ -159,21 +160,21 @@ static bool next_number(struct dump *d, struct field *f, enum wire wire, uint64_
 
 /* Pieces */
 
-static void start_line(struct dump *d)
+static void start_line(struct model_text *d)
 {
 	sb_str(d->b, "\n");
 	for (int i = 0; i < d->depth; i++)
 		sb_str(d->b, "   ");
 }
 
-static void comma(struct dump *d, size_t *before)
+static void comma(struct model_text *d, size_t *before)
 {
 	if ((*before)++)
 		sb_str(d->b, ", ");
 }
 
 /* Control characters would reach the terminal: they are \x1b, which the parser takes as "x1b". */
-static void print_escaped(struct dump *d, bytes s)
+static void print_escaped(struct model_text *d, bytes s)
 {
 	for (size_t i = 0; i < s.len; i++) {
 		uint8_t c = s.data[i];
@@ -187,7 +188,7 @@ static void print_escaped(struct dump *d, bytes s)
 	}
 }
 
-static void print_quoted(struct dump *d, bytes s)
+static void print_quoted(struct model_text *d, bytes s)
 {
 	sb_str(d->b, "\"");
 	print_escaped(d, s);
@@ -200,7 +201,7 @@ static bool is_letter(uint8_t c)
 }
 
 /* In quotes, where the parser takes nothing else. */
-static void print_name(struct dump *d, bytes name)
+static void print_name(struct model_text *d, bytes name)
 {
 	bool plain = name.len && is_letter(name.data[0]);
 	for (size_t i = 0; i < name.len && plain; i++)
@@ -211,7 +212,7 @@ static void print_name(struct dump *d, bytes name)
 		print_quoted(d, name);
 }
 
-static void print_names(struct dump *d, bytes message, uint32_t number)
+static void print_names(struct model_text *d, bytes message, uint32_t number)
 {
 	size_t n = 0;
 	for (struct field f; next_of(d, &message, number, BYTES, &f);) {
@@ -220,7 +221,7 @@ static void print_names(struct dump *d, bytes message, uint32_t number)
 	}
 }
 
-static void print_dtype(struct dump *d, int64_t onnx)
+static void print_dtype(struct model_text *d, int64_t onnx)
 {
 	/* clang-format off */
 	static const char *const names[] = {
@@ -243,7 +244,7 @@ void put_float(struct strbuf *out, double v, bool single)
 		sb_printf(out, "%.*g", digits_of_float(v, single), v);
 }
 
-static void print_number(struct dump *d, enum dtype t, const uint8_t *p)
+static void print_number(struct model_text *d, enum dtype t, const uint8_t *p)
 {
 	uint8_t own[16];
 	struct tensor one = {
@@ -262,7 +263,7 @@ static void print_number(struct dump *d, enum dtype t, const uint8_t *p)
 }
 
 /* The numbers of a field that has them as `t`, behind `n` others. */
-static void print_numbers(struct dump *d, struct field f, enum dtype t, size_t *n)
+static void print_numbers(struct model_text *d, struct field f, enum dtype t, size_t *n)
 {
 	enum wire wire = t == DT_FLOAT32 ? FIXED32 : t == DT_FLOAT64 ? FIXED64 : VARINT;
 	for (uint64_t v; next_number(d, &f, wire, &v);) {
@@ -274,7 +275,7 @@ static void print_numbers(struct dump *d, struct field f, enum dtype t, size_t *
 
 /* Types and tensors */
 
-static void print_type(struct dump *d, bytes type)
+static void print_type(struct model_text *d, bytes type)
 {
 	struct field tensor, shape, axis, f;
 	size_t n = 0, around = 0;
@@ -316,7 +317,7 @@ static void print_type(struct dump *d, bytes type)
 		sb_str(d->b, ")");
 }
 
-static void print_value(struct dump *d, bytes value)
+static void print_value(struct model_text *d, bytes value)
 {
 	struct field type;
 	if (find_field(d, value, VALUE_TYPE, BYTES, &type)) {
@@ -327,7 +328,7 @@ static void print_value(struct dump *d, bytes value)
 }
 
 /* "key": "value", ... in brackets */
-static void print_entries(struct dump *d, bytes message, uint32_t number)
+static void print_entries(struct model_text *d, bytes message, uint32_t number)
 {
 	size_t n = 0;
 	sb_str(d->b, "[");
@@ -352,7 +353,7 @@ static enum dtype dtype_in_text(int64_t onnx)
 						   : t;
 }
 
-static void print_elements(struct dump *d, bytes tensor, enum dtype t)
+static void print_elements(struct model_text *d, bytes tensor, enum dtype t)
 {
 	size_t n = 0;
 	sb_str(d->b, "{");
@@ -378,7 +379,7 @@ static void print_elements(struct dump *d, bytes tensor, enum dtype t)
 	sb_str(d->b, "}");
 }
 
-static void print_tensor(struct dump *d, bytes tensor)
+static void print_tensor(struct model_text *d, bytes tensor)
 {
 	int64_t onnx = number_of(d, tensor, TENSOR_DTYPE);
 	enum dtype t = dtype_in_text(onnx);
@@ -408,15 +409,15 @@ static void print_tensor(struct dump *d, bytes tensor)
 
 /* Nodes and graphs */
 
-static void print_graph(struct dump *d, bytes graph);
+static void print_graph(struct model_text *d, bytes graph);
 
-static void print_reference(struct dump *d, bytes name)
+static void print_reference(struct model_text *d, bytes name)
 {
 	sb_str(d->b, "@");
 	print_name(d, name);
 }
 
-static void print_attr(struct dump *d, bytes attr)
+static void print_attr(struct model_text *d, bytes attr)
 {
 	/* clang-format off */
 	static const char *const types[] = {
@@ -430,7 +431,7 @@ static void print_attr(struct dump *d, bytes attr)
 	print_name(d, bytes_of(d, attr, ATTR_NAME));
 	sb_printf(d->b, "%s%s = %s", *type ? ": " : "", type, list ? "[" : "");
 	for (struct field f; next_field(d, &attr, &f);) {
-		void (*put)(struct dump * d, bytes value) = NULL;
+		void (*put)(struct model_text * d, bytes value) = NULL;
 		if (f.number == ATTR_FLOAT || f.number == ATTR_FLOATS)
 			print_numbers(d, f, DT_FLOAT32, &n);
 		else if (f.number == ATTR_INT || f.number == ATTR_INTS)
@@ -454,7 +455,7 @@ static void print_attr(struct dump *d, bytes attr)
 	sb_str(d->b, list ? "]" : n ? "" : !strcmp(type, "string") ? "\"\"" : "0");
 }
 
-static void print_attrs(struct dump *d, bytes node)
+static void print_attrs(struct model_text *d, bytes node)
 {
 	size_t n = 0;
 	for (struct field f; next_of(d, &node, NODE_ATTRIBUTE, BYTES, &f);) {
@@ -464,7 +465,7 @@ static void print_attrs(struct dump *d, bytes node)
 	sb_str(d->b, n ? ">" : "");
 }
 
-static void print_node(struct dump *d, bytes node)
+static void print_node(struct model_text *d, bytes node)
 {
 	bytes domain = bytes_of(d, node, NODE_DOMAIN), at = node;
 	bool graphs = false; /* attributes that are graphs stand behind, as they are long */
@@ -485,7 +486,7 @@ static void print_node(struct dump *d, bytes node)
 		print_attrs(d, node);
 }
 
-static void print_values(struct dump *d, bytes graph, uint32_t number)
+static void print_values(struct model_text *d, bytes graph, uint32_t number)
 {
 	size_t n = 0;
 	sb_str(d->b, "(");
@@ -497,8 +498,8 @@ static void print_values(struct dump *d, bytes graph, uint32_t number)
 }
 
 /* Constants, or types of what is neither input nor output: a line for each, behind `n` others. */
-static void print_infos(struct dump *d, bytes graph, uint32_t number,
-			void (*put)(struct dump *d, bytes info), size_t *n)
+static void print_infos(struct model_text *d, bytes graph, uint32_t number,
+			void (*put)(struct model_text *d, bytes info), size_t *n)
 {
 	for (struct field f; next_of(d, &graph, number, BYTES, &f);) {
 		sb_str(d->b, (*n)++ ? "," : "<");
@@ -507,7 +508,7 @@ static void print_infos(struct dump *d, bytes graph, uint32_t number,
 	}
 }
 
-static void print_graph(struct dump *d, bytes graph)
+static void print_graph(struct model_text *d, bytes graph)
 {
 	size_t n = 0;
 	if (d->depth > MAX_DEPTH) {
@@ -539,7 +540,7 @@ static void print_graph(struct dump *d, bytes graph)
 
 /* What stands before the graph: `<ir_version: 10, opset_import: ["" : 18]>`, and in full who wrote
  * the model. */
-static void print_header(struct dump *d, bytes model)
+static void print_header(struct model_text *d, bytes model)
 {
 	static const struct {
 		uint32_t number;
@@ -575,7 +576,7 @@ static void print_header(struct dump *d, bytes model)
 		sb_printf(d->b, "# %zu local functions are not shown\n", functions);
 }
 
-static bool dump_bytes(struct dump *d, bytes model)
+static bool dump_bytes(struct model_text *d, bytes model)
 {
 	struct field graph;
 	print_header(d, model);
@@ -588,7 +589,7 @@ static bool dump_bytes(struct dump *d, bytes model)
 
 bool dump_model(struct ctx *cx, const void *data, size_t len, struct strbuf *out)
 {
-	struct dump d = {.cx = cx, .b = out, .full = true};
+	struct model_text d = {.cx = cx, .b = out, .full = true};
 	return dump_bytes(&d, (bytes){len, data});
 }
 
@@ -601,7 +602,7 @@ static bool drop(struct sink *s, const void *data, size_t len)
 
 bool dump_onnx_text(struct ctx *cx, const struct graph *g, struct strbuf *out)
 {
-	struct dump d = {.cx = cx, .b = out};
+	struct model_text d = {.cx = cx, .b = out};
 	struct mem_sink model;
 	struct sink external = {.write = drop}; /* of what is too large to be shown anyway */
 	mem_sink_init(&model, cx->arena);

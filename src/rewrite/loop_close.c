@@ -70,10 +70,10 @@ static void need(struct loop_exit *c, struct value *v)
 {
 	struct value_info *a = value_info(c->m, v);
 
-	if (a->needed || (is_row_of(c->m, c->f, v) && !c->f->checked))
+	if (a->marked || (is_row_of(c->m, c->f, v) && !c->f->checked))
 		return;
-	a->needed = true;
-	*vec_push(c->m->cx->scratch, &c->needed) = v;
+	a->marked = true;
+	*vec_push(c->m->cx->scratch, &c->to_stack) = v;
 }
 
 /* ---- sums ---- */
@@ -130,7 +130,7 @@ static bool only_adds(struct loop_exit *c, uint32_t j)
 	if (!sums || !read_once(c, x))
 		return false;
 	for (; v != x; n++) {
-		if (n == MAX_TERMS || !is_own_sum(c, v) || value_info(c->m, v)->needed)
+		if (n == MAX_TERMS || !is_own_sum(c, v) || value_info(c->m, v)->marked)
 			return false;
 		const struct node *sum = v->def;
 		uint32_t at = sum_so_far(c, sum, x), last = sum->nin - 1u;
@@ -176,7 +176,7 @@ static bool is_for_later(struct loop_exit *c, const struct value *v)
 	for (uint32_t i = 0; i < n->nin; i++) {
 		const struct value *x = n->in[i];
 		row[i] = x && !is_outer(c->m, c->f, x);
-		if (!row[i] || is_row_of(c->m, c->f, x) || value_info(c->m, x)->needed || x == more)
+		if (!row[i] || is_row_of(c->m, c->f, x) || value_info(c->m, x)->marked || x == more)
 			continue;
 		if (more)
 			return false;
@@ -190,11 +190,11 @@ static void move_behind(struct loop_exit *c, bool push)
 	struct arena *a = c->m->cx->scratch;
 	uint32_t left = 0;
 
-	for (uint32_t k = 0; k < c->needed.len; k++) {
-		struct value *v = c->needed.at[k];
-		if (!push || !value_info(c->m, v)->needed || !is_for_later(c, v))
+	for (uint32_t k = 0; k < c->to_stack.len; k++) {
+		struct value *v = c->to_stack.at[k];
+		if (!push || !value_info(c->m, v)->marked || !is_for_later(c, v))
 			continue;
-		value_info(c->m, v)->needed = false;
+		value_info(c->m, v)->marked = false;
 		v->def->dead = true;
 		*vec_push(a, &c->later) = v->def;
 		for (uint32_t i = 0; i < v->def->nin; i++) {
@@ -204,18 +204,18 @@ static void move_behind(struct loop_exit *c, bool push)
 			value_info(c->m, x)->reads--;
 			if (is_outer(c->m, c->f, x) || is_row_of(c->m, c->f, x))
 				continue;
-			value_info(c->m, x)->needed = true;
-			*vec_push(a, &c->needed) =
+			value_info(c->m, x)->marked = true;
+			*vec_push(a, &c->to_stack) =
 				x; /* maybe once more, as it has one reader less */
 		}
 	}
-	for (uint32_t k = 0; k < c->needed.len; k++) {
-		struct value *v = c->needed.at[k];
-		if (value_info(c->m, v)->needed)
-			c->needed.at[left++] = v;
-		value_info(c->m, v)->needed = false;
+	for (uint32_t k = 0; k < c->to_stack.len; k++) {
+		struct value *v = c->to_stack.at[k];
+		if (value_info(c->m, v)->marked)
+			c->to_stack.at[left++] = v;
+		value_info(c->m, v)->marked = false;
 	}
-	c->needed.len = left;
+	c->to_stack.len = left;
 }
 
 /* ---- the loop ---- */
@@ -283,8 +283,8 @@ static void set_results(struct loop_exit *c)
 		*vec_push(a, &params) = body->params.at[2 + j];
 		block_result(&m->b, c->result[1 + j], c->result[1 + j]->type.dims, false);
 	}
-	for (uint32_t k = 0; k < c->needed.len; k++) {
-		struct value *v = c->needed.at[k];
+	for (uint32_t k = 0; k < c->to_stack.len; k++) {
+		struct value *v = c->to_stack.at[k];
 		struct value *all = stacked(c, v);
 		*vec_push(a, &out) = all;
 		set_row(m, v, (struct row){.body = f, .all = all});
@@ -325,19 +325,19 @@ static void restack(struct loop_exit *c)
 {
 	for (uint32_t j = 0; j < c->nstates; j++)
 		for (uint32_t i = 0; i < MAX_TERMS && c->term[j][i]; i++)
-			value_info(c->m, c->term[j][i])->needed = true;
+			value_info(c->m, c->term[j][i])->marked = true;
 	for (uint32_t k = 0; k < c->later.len; k++) { /* what reads a value comes before it */
 		const struct node *n = c->later.at[k];
-		bool needed = n->nin > 1;
+		bool counts = n->nin > 1;
 		for (uint32_t i = 0; i < n->nout; i++)
-			needed |= value_info(c->m, n->out[i])->needed;
-		for (uint32_t i = 0; i < n->nin && needed; i++)
+			counts |= value_info(c->m, n->out[i])->marked;
+		for (uint32_t i = 0; i < n->nin && counts; i++)
 			if (n->in[i])
-				value_info(c->m, n->in[i])->needed = true;
+				value_info(c->m, n->in[i])->marked = true;
 	}
-	for (uint32_t k = 0; k < c->needed.len; k++) {
-		struct value *v = c->needed.at[k], *all = all_of(c->m, v);
-		if (!value_info(c->m, v)->needed)
+	for (uint32_t k = 0; k < c->to_stack.len; k++) {
+		struct value *v = c->to_stack.at[k], *all = all_of(c->m, v);
+		if (!value_info(c->m, v)->marked)
 			continue;
 		all = restacked(&c->m->b, all, all->type);
 		set_row(c->m, v, (struct row){.body = c->f, .all = all});

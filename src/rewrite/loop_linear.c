@@ -376,15 +376,16 @@ bool is_linear(struct linear *l)
 	    !find_states(l))
 		return false;
 	nodes = find_forms(l);
-	if (!are_linear(l) && (nodes + c->needed.len <= SIZE_LINEAR_NODES || !is_linear_product(l)))
+	if (!are_linear(l) &&
+	    (nodes + c->to_stack.len <= SIZE_LINEAR_NODES || !is_linear_product(l)))
 		return false;
 	for (uint32_t j = 0; j < l->n; j++)
 		value_info(l->m, l->next[j])->leads_on = true;
-	for (uint32_t k = 0; k < c->needed.len; k++)
-		value_info(l->m, c->needed.at[k])->wanted = true;
-	for (uint32_t k = 0; k < c->needed.len; k++)
-		if (is_outer(l->m, l->f, c->needed.at[k]) ||
-		    (!c->needed.at[k]->def && !value_info(l->m, c->needed.at[k])->form))
+	for (uint32_t k = 0; k < c->to_stack.len; k++)
+		value_info(l->m, c->to_stack.at[k])->wanted = true;
+	for (uint32_t k = 0; k < c->to_stack.len; k++)
+		if (is_outer(l->m, l->f, c->to_stack.at[k]) ||
+		    (!c->to_stack.at[k]->def && !value_info(l->m, c->to_stack.at[k])->form))
 			return false;
 	l->each = l->n == 1;
 	if (!mark_needed_nodes(l, true) || !mark_needed_nodes(l, false))
@@ -405,5 +406,6 @@ bool is_linear(struct linear *l)
 	if (l->by_rounds || (l->forgets && l->each))
 		return true;
 	l->each = l->each && l->width > 1;
-	return l->width <= MAX_STATE && (l->forgets || nodes + c->needed.len >= SIZE_LINEAR_NODES);
+	return l->width <= MAX_STATE &&
+	       (l->forgets || nodes + c->to_stack.len >= SIZE_LINEAR_NODES);
 }

@@ -140,8 +140,8 @@ static bool is_logsum(struct logsum *l)
 	    l->width > SIZE_LOGSUM_WIDTH || !is_own(l->m, l->f, l->next) || !find_form(l))
 		return false;
 	row = is_row_of(l->m, l->f, l->d) || (l->v && is_row_of(l->m, l->f, l->v));
-	for (uint32_t k = 0; k < c->needed.len; k++) {
-		struct value *v = c->needed.at[k];
+	for (uint32_t k = 0; k < c->to_stack.len; k++) {
+		struct value *v = c->to_stack.at[k];
 		if (v != l->next && v != l->state && !is_row_of(l->m, l->f, v))
 			return false;
 	}
@@ -239,8 +239,8 @@ static struct value *logsum_scan(struct logsum *l, struct block *body, struct va
 }
 
 /* All states: [steps + 1, w] */
-static struct value *by_rounds(struct logsum *l, struct value *first, struct value *d,
-			       struct value *v)
+static struct value *states_by_rounds(struct logsum *l, struct value *first, struct value *d,
+				      struct value *v)
 {
 	struct build *b = &l->m->b;
 	struct ctx *cx = l->m->cx;
@@ -266,8 +266,8 @@ static struct value *by_rounds(struct logsum *l, struct value *first, struct val
 }
 
 /* The same step by step, for what is infinite or NaN */
-static struct value *by_steps(struct logsum *l, struct value *first, struct value *d,
-			      struct value *v)
+static struct value *states_by_steps(struct logsum *l, struct value *first, struct value *d,
+				     struct value *v)
 {
 	struct build *b = &l->m->b;
 	struct ctx *cx = l->m->cx;
@@ -299,13 +299,13 @@ static struct value *by_steps(struct logsum *l, struct value *first, struct valu
 	return concat(b, 0, (struct value *[]){first, next->def->out[1]}, 2);
 }
 
-/* by_rounds(), or, where that is not below inf, by_steps(): inf beside -inf is NaN */
+/* states_by_rounds(), or, where that is not below inf, states_by_steps(): inf beside -inf is NaN */
 static struct value *all_states(struct logsum *l, struct value *first)
 {
 	struct build *b = &l->m->b;
 	struct block *outer = b->block, *branch[2];
 	struct value *d = as_ways(l, l->d, false), *v = l->v ? as_ways(l, l->v, true) : NULL;
-	struct value *all = by_rounds(l, first, d, v);
+	struct value *all = states_by_rounds(l, first, d, v);
 
 	if (!l->m->cx->opt.nans)
 		return all;
@@ -314,7 +314,7 @@ static struct value *all_states(struct logsum *l, struct value *first)
 	for (int i = 0; i < 2; i++) {
 		branch[i] = block_new(b);
 		scope_open(b, branch[i]);
-		block_result(b, i ? by_steps(l, first, d, v) : all, all->type.dims, false);
+		block_result(b, i ? states_by_steps(l, first, d, v) : all, all->type.dims, false);
 		scope_close(b, outer);
 	}
 	return if_node(b, below, branch[0], branch[1], all->type);

@@ -35,7 +35,7 @@ struct value_info { /* a value */
 	uint32_t reads; /* of a value of the body that is being closed */
 	bool kept;      /* a check reads it */
 	bool result;    /* a block gave it back at first */
-	bool needed;    /* it is to be stacked */
+	bool marked;    /* in loop_close.c: it is to be stacked; restack(): its length counts */
 	/* loop_linear.c, loop_matrix.c */
 	bool leads_on;   /* next states are computed from it */
 	bool wanted;     /* what is to be stacked is computed from it */
@@ -92,7 +92,7 @@ struct loop_exit {
 	const struct node *(*sum)[MAX_TERMS]; /* and the nodes that add */
 	struct value **init;                  /* of the states */
 	uint32_t nout;                        /* results of the loop, before */
-	vec(struct value *) needed;           /* values of the body that are stacked */
+	vec(struct value *) to_stack;         /* values of the body, for what reads all steps */
 	vec(struct node *) later;             /* nodes for after the loop, the last first */
 };
 /* loop_matrix.c: as a linear recurrence, which opens the block around the loop again. false: it is
