@@ -51,7 +51,8 @@ bool dims_same_product(struct ctx *cx, const dim *a, uint32_t na, const dim *b, 
 bool dim_is_const(struct ctx *cx, dim d, int64_t *v);
 bool dim_is(struct ctx *cx, dim d, int64_t k); /* d is this number, by equations, too */
 bool dims_are_const(struct ctx *cx, const dim *d, uint32_t n, int64_t *v);  /* v[i]: of d[i] */
-bool dims_may_be_0(struct ctx *cx, const dim *d, uint32_t n, uint32_t but); /* one, d[but] apart */
+bool dims_may_be_0(struct ctx *cx, const dim *d, uint32_t n, uint32_t but); /* one, d[but] apart;
+									       but = n: any */
 bool dims_are_ones(struct ctx *cx, const dim *d, uint32_t n); /* all of them, by equations, too */
 /* Only while elaborating: does the type say that d is 1? Elsewhere ask dim_is(d, 1). See
  * dim_keep_ones(). */

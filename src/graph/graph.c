@@ -60,6 +60,11 @@ bool is_single(struct ctx *cx, const struct type *t)
 	return dims_are_ones(cx, t->dims, t->rank);
 }
 
+bool may_be_empty(struct ctx *cx, const struct type *t)
+{
+	return dims_may_be_0(cx, t->dims, t->rank, t->rank);
+}
+
 bool count_along(struct ctx *cx, const struct type *t, const int *axes, int n, int64_t *count)
 {
 	int64_t k;

@@ -215,6 +215,7 @@ const struct attr *find_attr(const struct node *n,
 			     const char *name); /* of an ONNX node; NULL: none */
 int64_t int_of_attr(const struct node *n, const char *name, int64_t otherwise); /* none */
 bool is_single(struct ctx *cx, const struct type *t); /* are all lengths 1? */
+bool may_be_empty(struct ctx *cx, const struct type *t);
 /* How many elements there are along these axes; false: not known, or more than int64 holds */
 bool count_along(struct ctx *cx, const struct type *t, const int *axes, int n, int64_t *count);
 /* About how many elements an array has: the product of dim_expected() of its lengths */

@@ -114,10 +114,8 @@ struct value *barrier(struct build *b, struct value *v)
 struct value *reshape_to(struct build *b, struct value *v, struct value *shape, const dim *dims,
 			 uint32_t rank)
 {
-	bool zero = false;
+	bool zero = dims_may_be_0(b->cx, dims, rank, rank);
 
-	for (uint32_t i = 0; i < rank; i++)
-		zero |= !dim_ge(b->cx, dims[i], 1);
 	if (zero && !zero_means_zero(b))
 		return reshape_13(b, v, shape, dims, rank);
 	if (zero)

@@ -76,8 +76,9 @@ static bool is_choice(struct branches *x, const struct node *n)
 	       can_be_branch(x, n->in[2], &n->out[0]->type);
 }
 
-/* Elementwise, on operands that broadcast whatever the lengths: it cannot fail. */
-static bool fits_any_lengths(struct branches *x, const struct node *n)
+/* Is n elementwise, of floats or bools, on operands that broadcast whatever the lengths? Then it
+ * cannot fail, and runs in a branch as it does outside. */
+static bool can_be_inside(struct branches *x, const struct node *n)
 {
 	const struct type *t = &n->out[0]->type;
 
@@ -126,7 +127,7 @@ static uint32_t fill(struct branches *x, int side)
 			continue;
 		}
 		if (!c->n->nout || !x->inside[id] || x->inside[id] != x->reads[id] ||
-		    !fits_any_lengths(x, c->n))
+		    !can_be_inside(x, c->n))
 			continue;
 		c->side = (int8_t)side;
 		count++;

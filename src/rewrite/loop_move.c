@@ -361,17 +361,14 @@ static bool divides_integers(const struct node *n)
 
 /* Does n give a result for all inputs of its types? What they say of lengths holds: that is
  * checked. */
-static bool fits_and_never_fails(struct ctx *cx, const struct node *n)
+static bool never_fails(struct ctx *cx, const struct node *n)
 {
 	if (onnx_facts[operator_of(n)].each)
 		return !divides_integers(n);
 	switch (operator_of(n)) {
 	case ONNX_ReduceMax:
 	case ONNX_ReduceMin:
-		for (uint32_t i = 0; i < n->in[0]->type.rank; i++)
-			if (!dim_ge(cx, n->in[0]->type.dims[i], 1))
-				return false;
-		return true;
+		return !may_be_empty(cx, &n->in[0]->type);
 	case ONNX_ReduceSum:
 	case ONNX_ReduceMean:
 	case ONNX_ReduceProd:
@@ -390,7 +387,7 @@ static bool fits_and_never_fails(struct ctx *cx, const struct node *n)
 static bool may_leave(struct loop_pass *m, const struct loop_scope *f, const struct node *n)
 {
 	if (!f->loop || !flag_is_on(m->cx, FLAG_HOIST) || n->as_written || !onnx_is_pure(n->onnx) ||
-	    n->onnx->domain[0] || (!f->certain && !fits_and_never_fails(m->cx, n)))
+	    n->onnx->domain[0] || (!f->certain && !never_fails(m->cx, n)))
 		return false;
 	for (uint32_t i = 0; i < n->nin; i++)
 		if (n->in[i] && !is_outer(m, f, n->in[i]))

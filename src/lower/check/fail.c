@@ -233,9 +233,8 @@ static struct value *index_less_conditions(struct build *b, struct conditions *c
 	if (c->one && (!is_single(b->cx, &c->one->type) || (!c->n && c->one->type.rank)))
 		return NULL;
 	for (uint32_t i = 0; i < c->array.len; i++)
-		for (uint32_t k = 0; k < c->array.at[i]->type.rank; k++)
-			if (!dim_ge(b->cx, c->array.at[i]->type.dims[k], 1))
-				return NULL;
+		if (may_be_empty(b->cx, &c->array.at[i]->type))
+			return NULL;
 	int32_t *list = new_array(b->cx->arena, int32_t, n);
 	for (uint32_t i = 0; i < n; i++)
 		list[i] = (int32_t)(i + terms);

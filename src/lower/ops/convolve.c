@@ -57,13 +57,10 @@ static struct value *check_not_empty(struct build *b, struct value *v, uint32_t 
 {
 	struct type t = item_type(v, rank);
 
-	for (uint32_t i = 0; i < rank; i++)
-		if (!dim_ge(b->cx, t.dims[i], 1)) {
-			struct value *size = item_size(b, v, rank);
-			return check(b, v, emit_(b, ONNX_Greater, size, const_int(b, 0)),
-				     "the inputs of a convolution must not be empty");
-		}
-	return v;
+	if (!may_be_empty(b->cx, &t))
+		return v;
+	return check(b, v, emit_(b, ONNX_Greater, item_size(b, v, rank), const_int(b, 0)),
+		     "the inputs of a convolution must not be empty");
 }
 
 /* Are all elements finite, so that 0 times each is 0? */

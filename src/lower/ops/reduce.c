@@ -249,11 +249,7 @@ static struct value *argmax_with_nan(struct build *b, struct value *x, int axis)
 /* PyTensor raises if a reduced axis is empty. So does ArgMax, unless the result is empty, too. */
 static void check_argmax(struct build *b, struct reduction *r)
 {
-	bool result = true;
-
-	for (int i = 0; i < r->type.rank; i++)
-		result &= dim_ge(b->cx, r->type.dims[i], 1);
-	if (b->cx->opt.empty_axes && !result)
+	if (b->cx->opt.empty_axes && may_be_empty(b->cx, &r->type))
 		r->x = check_nonempty(b, r->x, r->axes, r->naxes);
 }
 
