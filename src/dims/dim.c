@@ -308,6 +308,18 @@ bool dims_may_be_0(struct ctx *cx, const dim *d, uint32_t n, uint32_t but)
 	return false;
 }
 
+dim dim_abs(struct ctx *cx, dim a)
+{
+	return dim_ge(cx, a, 0) ? a : dim_le(cx, a, 0) ? dim_neg(cx, a) : DIM_NONE;
+}
+
+dim dim_sign(struct ctx *cx, dim a)
+{
+	if (dim_ge(cx, a, 1) || dim_le(cx, a, -1))
+		return dim_const(cx, dim_ge(cx, a, 1) ? 1 : -1);
+	return dim_is(cx, a, 0) ? a : DIM_NONE;
+}
+
 bool dims_are_ones(struct ctx *cx, const dim *d, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)

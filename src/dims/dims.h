@@ -42,6 +42,8 @@ dim dim_mod(struct ctx *cx, dim a, dim b);
 dim dim_max(struct ctx *cx, dim a, dim b);
 dim dim_min(struct ctx *cx, dim a, dim b);
 dim dim_neg(struct ctx *cx, dim a);
+dim dim_abs(struct ctx *cx, dim a);                 /* DIM_NONE: its sign is not known */
+dim dim_sign(struct ctx *cx, dim a);                /* -1, 0 or 1; DIM_NONE */
 dim dim_plus(struct ctx *cx, dim d, int64_t k);     /* d + k */
 dim dim_over(struct ctx *cx, dim d, int64_t k);     /* d // k */
 dim dim_at_least(struct ctx *cx, dim d, int64_t k); /* max(d, k) */

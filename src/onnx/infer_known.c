@@ -52,7 +52,7 @@ dim known_none(struct infer *f, uint32_t i)
 
 dim known_unary(struct infer *f, uint32_t i)
 {
-	dim a = input_element(f, 0, i), zero = const_dim(f, 0);
+	dim a = input_element(f, 0, i);
 	int64_t v;
 
 	if (!a || dim_is(f->cx, a, INT64_MIN) || known_may_wrap(f->cx, a, f->op->id != ONNX_Neg))
@@ -60,15 +60,12 @@ dim known_unary(struct infer *f, uint32_t i)
 	if (f->op->id == ONNX_Neg)
 		return dim_neg(f->cx, a);
 	if (f->op->id == ONNX_Relu)
-		return dim_max(f->cx, a, zero);
+		return dim_max(f->cx, a, const_dim(f, 0));
 	if (f->op->id == ONNX_Not)
 		return dim_is_const(f->cx, a, &v) ? const_dim(f, !v) : DIM_NONE;
 	if (f->op->id == ONNX_Abs)
-		return dim_ge(f->cx, a, 0) ? a : dim_le(f->cx, a, 0) ? dim_neg(f->cx, a) : DIM_NONE;
-	/* Sign */
-	if (dim_ge(f->cx, a, 1) || dim_le(f->cx, a, -1))
-		return const_dim(f, dim_ge(f->cx, a, 1) ? 1 : -1);
-	return dim_is_const(f->cx, a, &v) ? zero : DIM_NONE;
+		return dim_abs(f->cx, a);
+	return dim_sign(f->cx, a);
 }
 
 /* *r = a op b. false: the result would wrap, or is a division by 0 */

@@ -56,18 +56,6 @@ static dim known_divide(struct ctx *cx, dim a, dim b, bool mod)
 	return mod ? dim_mod(cx, a, b) : dim_floordiv(cx, a, b);
 }
 
-static dim known_sign(struct ctx *cx, dim a)
-{
-	if (dim_ge(cx, a, 1) || dim_le(cx, a, -1))
-		return dim_const(cx, dim_ge(cx, a, 1) ? 1 : -1);
-	return dim_is(cx, a, 0) ? a : DIM_NONE;
-}
-
-static dim known_abs(struct ctx *cx, dim a)
-{
-	return dim_ge(cx, a, 0) ? a : dim_le(cx, a, 0) ? dim_neg(cx, a) : DIM_NONE;
-}
-
 /* The op on elements a and b; b is DIM_NONE for ops of one argument. */
 static dim compute(struct ctx *cx, enum op_id op, dim a, dim b)
 {
@@ -89,9 +77,9 @@ static dim compute(struct ctx *cx, enum op_id op, dim a, dim b)
 	case OP_Neg:
 		return dim_neg(cx, a);
 	case OP_Abs:
-		return known_abs(cx, a);
+		return dim_abs(cx, a);
 	case OP_Sign:
-		return known_sign(cx, a);
+		return dim_sign(cx, a);
 	case OP_Sqr:
 		return dim_mul(cx, a, a);
 	}
