@@ -155,8 +155,8 @@ static bool along_first(struct split *p, struct node *n)
 	struct block *body = open_body(p);
 	x = permuted(p, body, x, perm);
 	struct cv *merged = new_array(p->cx->arena, struct cv, 2);
-	merged[0] = (struct cv){.kind = CV_INT};
-	merged[1] = (struct cv){.kind = CV_INT, .u.i = (uint64_t)k};
+	merged[0] = cv_int(0, p->span);
+	merged[1] = cv_int(k, p->span);
 	if (k != 1)
 		x = made(p, body, &op_table[OP_JoinDims], merged, &x, 1);
 	struct cv *props = new_array(p->cx->arena, struct cv, sig->nprops + 1);

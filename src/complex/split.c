@@ -431,7 +431,7 @@ struct cv int_list(struct split *p, const int *at, int n)
 
 	v.u.items = new_array(p->cx->arena, struct cv, v.n + 1);
 	for (int i = 0; i < n; i++)
-		v.u.items[i] = (struct cv){.kind = CV_INT, .u.i = (uint64_t)at[i]};
+		v.u.items[i] = cv_int(at[i], p->span);
 	return v;
 }
 

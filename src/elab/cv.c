@@ -32,13 +32,6 @@ struct cv cv_value(struct value *v, struct span s)
 	return v ? (struct cv){.kind = CV_VALUE, .span = s, .u.v = v} : poison(s);
 }
 
-struct cv cv_int(int64_t v, struct span s)
-{
-	uint64_t m = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
-
-	return (struct cv){.kind = CV_INT, .neg = v < 0, .span = s, .u.i = m};
-}
-
 struct cv cv_dim(dim d, struct span s)
 {
 	return (struct cv){.kind = CV_DIM, .span = s, .u.d = d};

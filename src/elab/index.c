@@ -70,16 +70,6 @@ static uint32_t count_axes(const struct cv *v)
 	return is_mask(v) ? v->u.v->type.rank : 1;
 }
 
-static struct cv full_slice(struct elab *e, struct span s)
-{
-	struct cv v = {.kind = CV_SLICE, .n = 3, .span = s};
-
-	v.u.items = new_array(e->cx->arena, struct cv, 3);
-	for (int i = 0; i < 3; i++)
-		v.u.items[i].kind = CV_NONE;
-	return v;
-}
-
 static bool is_full(const struct cv *v)
 {
 	return v->kind == CV_SLICE && v->u.items[0].kind == CV_NONE &&
@@ -112,7 +102,7 @@ static bool expand_ellipsis(struct elab *e, struct index *ix, struct value *x, s
 		if (ix->items[i].kind != CV_ELLIPSIS)
 			out[k++] = ix->items[i];
 		for (uint32_t j = used; ix->items[i].kind == CV_ELLIPSIS && j < rank; j++)
-			out[k++] = full_slice(e, ix->items[i].span);
+			out[k++] = cv_full_slice(e->cx->arena, ix->items[i].span);
 	}
 	ix->items = out;
 	ix->n = k;
@@ -129,7 +119,7 @@ static struct cv take_new_axes(struct elab *e, struct index *ix, struct span s)
 	for (uint32_t i = 0; i < ix->n; i++) {
 		if (ix->items[i].kind == CV_NONE) {
 			axes.u.items[axes.n++] = cv_int(axis++, s);
-			ix->items[i] = full_slice(e, s);
+			ix->items[i] = cv_full_slice(e->cx->arena, s);
 		} else {
 			axis += count_axes(&ix->items[i]);
 		}
@@ -166,7 +156,7 @@ static bool add_index_input(struct elab *e, struct index *ix, const struct cv *v
 
 static bool add_slice(struct elab *e, struct index *ix, const struct cv *v, struct cv *entry)
 {
-	*entry = full_slice(e, v->span);
+	*entry = cv_full_slice(e->cx->arena, v->span);
 	for (int i = 0; i < 3; i++) {
 		const struct cv *part = &v->u.items[i];
 		if (part->kind == CV_NONE)
@@ -429,7 +419,7 @@ struct value *element_of(struct elab *e, struct value *x, struct cv i)
 struct value *slice_of(struct elab *e, struct value *x, struct cv start, struct cv stop,
 		       struct span s)
 {
-	struct cv item = full_slice(e, s);
+	struct cv item = cv_full_slice(e->cx->arena, s);
 
 	item.u.items[0] = start;
 	item.u.items[1] = stop;

@@ -174,7 +174,6 @@ struct diag *elab_error(struct elab *e, struct span s, enum diag_code code, cons
 struct span node_span(struct elab *e, struct span s);
 struct cv poison(struct span s);
 struct cv cv_value(struct value *v, struct span s);
-struct cv cv_int(int64_t v, struct span s);
 struct cv cv_float(double f, struct span s);
 struct cv cv_bool(bool b, struct span s);
 double cv_number(const struct cv *v); /* of an integer or float literal */

@@ -257,6 +257,9 @@ struct prop_arg {
 /* Makes a CV_OP of the name of a fn or op; false: it is none. Poison: reported */
 bool read_opref(struct ctx *cx, struct cv *v);
 struct cv cv_of_datum(const struct adatum *a, struct span s); /* an element of CV_DATA */
+struct cv cv_int(int64_t v, struct span s);
+struct cv cv_ints(struct arena *a, const int64_t *v, uint32_t n, struct span s); /* CV_LIST */
+struct cv cv_full_slice(struct arena *a, struct span s); /* ":": three CV_NONE */
 /* Has op the properties of these names? Their values are not looked at. false: reported */
 bool check_prop_names(struct ctx *cx, const struct op *op, const struct prop_arg *args, uint32_t n);
 struct cv *bind_props(struct ctx *cx, const struct op *op, struct span s,

@@ -111,6 +111,33 @@ static bool read_prop_int(struct ctx *cx, struct cv *v)
 	return v->kind == CV_INT && v->u.i <= (uint64_t)INT64_MAX + v->neg;
 }
 
+struct cv cv_int(int64_t v, struct span s)
+{
+	uint64_t m = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+
+	return (struct cv){.kind = CV_INT, .neg = v < 0, .span = s, .u.i = m};
+}
+
+struct cv cv_ints(struct arena *a, const int64_t *v, uint32_t n, struct span s)
+{
+	struct cv r = {.kind = CV_LIST, .n = n, .span = s};
+
+	r.u.items = new_array(a, struct cv, n + 1);
+	for (uint32_t i = 0; i < n; i++)
+		r.u.items[i] = cv_int(v[i], s);
+	return r;
+}
+
+struct cv cv_full_slice(struct arena *a, struct span s)
+{
+	struct cv v = {.kind = CV_SLICE, .n = 3, .span = s};
+
+	v.u.items = new_array(a, struct cv, 3);
+	for (int i = 0; i < 3; i++)
+		v.u.items[i].kind = CV_NONE;
+	return v;
+}
+
 struct cv cv_of_datum(const struct adatum *a, struct span s)
 {
 	struct cv v = {.span = s};

@@ -90,13 +90,6 @@ static struct cv cv_text(struct ctx *cx, const char *s, size_t len)
 	return (struct cv){.kind = CV_STR, .u.str = a};
 }
 
-static struct cv cv_long(long v)
-{
-	return (struct cv){.kind = CV_INT,
-			   .neg = v < 0,
-			   .u.i = v < 0 ? (uint64_t) - (v + 1) + 1 : (uint64_t)v};
-}
-
 /* The value of a default in ops.def. */
 static struct cv default_value(struct ctx *cx, enum prop_type type, const char *s, size_t len)
 {
@@ -108,7 +101,7 @@ static struct cv default_value(struct ctx *cx, enum prop_type type, const char *
 	case P_BOOL:
 		return (struct cv){.kind = CV_BOOL, .u.b = !strcmp(text, "True")};
 	case P_INT:
-		return cv_long(strtol(text, NULL, 10));
+		return cv_int(strtol(text, NULL, 10), (struct span){0});
 	case P_FLOAT:
 		return (struct cv){.kind = CV_FLOAT, .u.f = literal_double(cx->arena, s, len)};
 	case P_DTYPE:
@@ -119,7 +112,7 @@ static struct cv default_value(struct ctx *cx, enum prop_type type, const char *
 	case P_INTS:
 		v = (struct cv){.kind = CV_LIST, .n = 1};
 		v.u.items = new (cx->arena, struct cv);
-		v.u.items[0] = cv_long(strtol(text, NULL, 10));
+		v.u.items[0] = cv_int(strtol(text, NULL, 10), (struct span){0});
 		return v;
 	case P_ENUM:
 	case P_STR:

@@ -562,7 +562,7 @@ static struct value *sum_of_k(struct choices *c, const struct sum *sum, double k
 	const struct node *n = sum->node;
 	enum dtype t = (enum dtype)n->out[0]->type.dtype;
 	struct value *r = graph_number(c->cx, t, k, n->span);
-	struct cv axis = {.kind = CV_INT, .u.i = (uint64_t)sum->open_axis};
+	struct cv axis = cv_int(sum->open_axis, n->span);
 
 	if (k == 0 || sum->open_axis < 0)
 		return r;

@@ -487,7 +487,7 @@ static struct value *solve(struct pass *p, const struct gradient *g, struct span
 	struct cv *axis = new (p->cx->arena, struct cv);
 
 	if (g->a) {
-		*axis = (struct cv){.kind = CV_INT, .u.i = g->u->type.rank - 1u};
+		*axis = cv_int(g->u->type.rank - 1, span);
 		right = add_call_with(p, &op_table[OP_Second], NULL, g->u, right, span);
 		right = add_call_with(p, &op_table[OP_Join], axis, right, swapped(p, g->bt), span);
 	}

@@ -60,7 +60,7 @@ static void set_props(struct ctx *cx, struct node *n)
 		if (n->op->draw && !strcmp(name, "kind"))
 			*v = text(cx, generator_kind(t)->lib_name);
 		if (!n->op->draw && !strcmp(name, "axis") && v->kind == CV_INT && v->neg)
-			*v = (struct cv){.kind = CV_INT, .u.i = n->out[0]->type.rank - v->u.i};
+			*v = cv_int(n->out[0]->type.rank - (int64_t)v->u.i, v->span);
 	}
 	n->props = props;
 }

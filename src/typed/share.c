@@ -244,19 +244,6 @@ static uint32_t set_level(struct share *s, struct node *n)
 
 /* ---- the joined call ---- */
 
-static struct cv int_cv(int64_t v)
-{
-	return (struct cv){.kind = CV_INT, .u.i = (uint64_t)v};
-}
-
-static struct cv list_cv(struct share *s, struct cv v)
-{
-	struct cv r = {.kind = CV_LIST, .n = 1, .u.items = new (s->cx->arena, struct cv)};
-
-	*r.u.items = v;
-	return r;
-}
-
 static struct cv *props_of(struct share *s, const struct cv *v, uint32_t n)
 {
 	return memcpy(new_array(s->cx->arena, struct cv, n + 1), v, n * sizeof(*v));
@@ -264,8 +251,8 @@ static struct cv *props_of(struct share *s, const struct cv *v, uint32_t n)
 
 static struct value *as_vector(struct share *s, struct block *b, struct value *v)
 {
-	struct cv axis = list_cv(s, int_cv(0)), ndim = int_cv(1);
-	int64_t any = -1;
+	int64_t first = 0, any = -1;
+	struct cv axis = cv_ints(s->cx->arena, &first, 1, v->span), ndim = cv_int(1, v->span);
 	struct value *in[2] = {v, NULL};
 
 	if (v->type.rank == 1)
@@ -312,7 +299,7 @@ static void take_element(struct share *s, struct block *b, struct value *from, i
 static void take_shape(struct share *s, struct block *b, struct value *from, struct value *like,
 		       struct value *v)
 {
-	struct cv ndim = int_cv(v->type.rank);
+	struct cv ndim = cv_int(v->type.rank, v->span);
 	struct value *in[2] = {from, lengths(s, b, like)};
 
 	give(graph_node(s->cx, b, &op_table[OP_Reshape], props_of(s, &ndim, 1), in, 2, v->span), 0,
@@ -325,7 +312,7 @@ static void join_calls(struct share *s, struct block *b, struct call *c, uint32_
 	struct span span = c->node->span;
 	struct value **in = new_array(s->cx->scratch, struct value *, n + 1);
 	struct value **sizes = new_array(s->cx->scratch, struct value *, n + 1);
-	struct cv axis = int_cv(0), split[2] = {int_cv(0), int_cv(n)};
+	struct cv axis = cv_int(0, span), split[2] = {axis, cv_int(n, span)};
 	bool scalars = true;
 
 	for (uint32_t i = 0; i < n; i++) {

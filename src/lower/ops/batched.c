@@ -22,24 +22,19 @@ struct value *new_node(struct batched *m, enum op_id op, struct cv *props, struc
 	return m->made->out[0];
 }
 
-struct cv index_cv(uint64_t i)
-{
-	return (struct cv){.kind = CV_INT, .u.i = i};
-}
-
 struct cv *new_cv(struct batched *m, struct cv v)
 {
 	return memcpy(new (m->b->cx->arena, struct cv), &v, sizeof(v));
 }
 
-struct cv *cv_list(struct batched *m, const int64_t *v, uint32_t n)
+struct cv *new_int(struct batched *m, int64_t i)
 {
-	struct cv *list = new_array(m->b->cx->arena, struct cv, n + 1);
+	return new_cv(m, cv_int(i, m->b->span));
+}
 
-	list[n] = (struct cv){.kind = CV_LIST, .n = n, .u.items = list};
-	for (uint32_t i = 0; i < n; i++)
-		list[i] = index_cv((uint64_t)v[i]);
-	return &list[n];
+struct cv *new_ints(struct batched *m, const int64_t *v, uint32_t n)
+{
+	return new_cv(m, cv_ints(m->b->cx->arena, v, n, m->b->span));
 }
 
 enum op_id core_id(const struct batched *m)
@@ -70,7 +65,7 @@ struct value *with_axes(struct batched *m, struct value *v, uint32_t at, uint32_
 
 	for (uint32_t i = 0; i < count; i++)
 		axes[i] = at + i;
-	return count ? new_node(m, OP_ExpandDims, cv_list(m, axes, count), &v, 1) : v;
+	return count ? new_node(m, OP_ExpandDims, new_ints(m, axes, count), &v, 1) : v;
 }
 
 /* The number of dims of the batch that input i has */
@@ -96,7 +91,7 @@ struct value *one_for_all(struct batched *m, uint32_t i)
 		return NULL;
 	for (uint32_t k = 0; k < own; k++)
 		axes[k] = k;
-	return own ? new_node(m, OP_Squeeze, cv_list(m, axes, own), &v, 1) : v;
+	return own ? new_node(m, OP_Squeeze, new_ints(m, axes, own), &v, 1) : v;
 }
 
 struct value *same_for_all(struct build *b, struct value *x)
@@ -182,7 +177,7 @@ struct cv *props_behind(struct batched *m, uint32_t core)
 				const struct cv *a = p[i].kind == CV_LIST ? &p[i].u.items[k] : NULL;
 				axes[k] = m->rank + (!a ? k : a->neg ? core - a->u.i : a->u.i);
 			}
-			p[i] = *cv_list(m, axes, count);
+			p[i] = cv_ints(m->b->cx->arena, axes, count, m->b->span);
 		} else if ((!strncmp(name, "axis", 4) || !strcmp(name, "start_axis")) &&
 			   p[i].kind == CV_INT && !p[i].neg) {
 			p[i].u.i += m->rank;
@@ -253,7 +248,7 @@ bool batch_dot(struct batched *m)
 	if (count == 2)
 		axes[1] = rank + 1;
 	if (count)
-		new_node(m, OP_Squeeze, cv_list(m, axes, count), &r, 1);
+		new_node(m, OP_Squeeze, new_ints(m, axes, count), &r, 1);
 	return true;
 }
 
@@ -306,7 +301,7 @@ bool batch_choose(struct batched *m)
 	for (uint32_t i = 0; i < m->rank + own; i++)
 		order[i + 1] = i + (i >= m->rank);
 	in[0] = with_axes(m, in[0], m->rank, rank - m->ranks[0]);
-	in[1] = new_node(m, OP_Transpose, cv_list(m, order, m->rank + own + 1), in + 1, 1);
+	in[1] = new_node(m, OP_Transpose, new_ints(m, order, m->rank + own + 1), in + 1, 1);
 	in[1] = with_axes(m, in[1], m->rank + 1, rank - own);
 	new_node(m, OP_Choose, m->core->props, in, 2);
 	return true;
@@ -343,7 +338,7 @@ bool batch_kron(struct batched *m)
 		for (uint32_t i = 0; i < core; i++)
 			axes[i] = m->rank + 2 * i + 1 - k;
 		in[k] = with_axes(m, padded(m, k), m->rank, core - m->ranks[k]);
-		in[k] = new_node(m, OP_ExpandDims, cv_list(m, axes, core), in + k, 1);
+		in[k] = new_node(m, OP_ExpandDims, new_ints(m, axes, core), in + k, 1);
 	}
 	struct type t = m->n->out[0]->type;
 	return reshaped(m, new_node(m, OP_Mul, NULL, in, 2), t.dims, t.rank);

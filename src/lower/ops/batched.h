@@ -20,9 +20,9 @@ struct batched {
 /* the last result so far: that of the op on these arguments */
 struct value *new_node(struct batched *m, enum op_id op, struct cv *props, struct value **in,
 		       uint32_t nin);
-struct cv index_cv(uint64_t i);
 struct cv *new_cv(struct batched *m, struct cv v);
-struct cv *cv_list(struct batched *m, const int64_t *v, uint32_t n);
+struct cv *new_int(struct batched *m, int64_t i);
+struct cv *new_ints(struct batched *m, const int64_t *v, uint32_t n);
 enum op_id core_id(const struct batched *m);
 /* Blockwise of an op */
 struct value *of_each_item(struct batched *m, enum op_id op, struct cv *props,

@@ -61,15 +61,10 @@ static void read_indices(struct batched *m, struct indexing *x)
 static struct cv list_behind(struct batched *m, const struct cv *list, uint32_t lead, bool full)
 {
 	struct arena *a = m->b->cx->arena;
-	struct cv *items = new_array(a, struct cv, lead + list->n + 1),
-		  *none = new_array(a, struct cv, 3);
-
-	for (uint32_t k = 0; k < 3; k++)
-		none[k] = (struct cv){.kind = CV_NONE};
+	struct cv *items = new_array(a, struct cv, lead + list->n + 1);
 
 	for (uint32_t i = 0; i < lead; i++)
-		items[i] =
-			full ? (struct cv){.kind = CV_SLICE, .n = 3, .u.items = none} : index_cv(i);
+		items[i] = full ? cv_full_slice(a, m->b->span) : cv_int(i, m->b->span);
 	for (uint32_t i = 0; i < list->n; i++) {
 		struct cv *c = &items[lead + i];
 		*c = list->u.items[i];
@@ -116,7 +111,7 @@ static struct value *move_axes(struct batched *m, struct value *v, uint32_t from
 			order[k < to ? k++ : count + k++] = i;
 	for (uint32_t i = 0; i < count; i++)
 		order[to + i] = from + i;
-	return new_node(m, OP_Transpose, cv_list(m, order, rank), &v, 1);
+	return new_node(m, OP_Transpose, new_ints(m, order, rank), &v, 1);
 }
 
 /* The core op with full slices before its indices, where those are the same for all items; else
@@ -170,15 +165,6 @@ static bool by_one_op(struct batched *m)
 	return true;
 }
 
-static struct cv full_slice(struct batched *m)
-{
-	struct cv *none = new_array(m->b->cx->arena, struct cv, 3);
-
-	for (uint32_t k = 0; k < 3; k++)
-		none[k] = (struct cv){.kind = CV_NONE};
-	return (struct cv){.kind = CV_SLICE, .n = 3, .u.items = none};
-}
-
 /* The op with these items of its list on other inputs, said by `how` */
 static bool by_op(struct batched *m, batch_fn_t *how, enum op_id op, struct cv list,
 		  struct value **in, const uint32_t *ranks, uint32_t nin)
@@ -207,14 +193,15 @@ static bool by_op(struct batched *m, batch_fn_t *how, enum op_id op, struct cv l
 
 bool take_rows(struct batched *m, struct value *x, struct value *at, uint32_t core, uint32_t axis)
 {
-	struct cv list = {.kind = CV_LIST, .n = axis + 1}, full = full_slice(m);
+	struct cv list = {.kind = CV_LIST, .n = axis + 1},
+		  full = cv_full_slice(m->b->cx->arena, m->b->span);
 	struct value **in = new_array(m->b->cx->arena, struct value *, 2);
 	uint32_t *ranks = new_array(m->b->cx->arena, uint32_t, 2);
 
 	list.u.items = new_array(m->b->cx->arena, struct cv, axis + 1);
 	for (uint32_t i = 0; i < axis; i++)
 		list.u.items[i] = full;
-	list.u.items[axis] = index_cv(0);
+	list.u.items[axis] = cv_int(0, m->b->span);
 	in[0] = x;
 	in[1] = at;
 	ranks[0] = core;
@@ -452,7 +439,7 @@ static bool by_slices(struct batched *m, const struct indexing *x)
 		if (c->kind != CV_SLICE) {
 			uint32_t k = x->first + (uint32_t)c->u.i;
 			bool mask = m->n->in[k]->type.dtype == DT_BOOL;
-			*to = index_cv(nin - x->first);
+			*to = cv_int(nin - x->first, m->b->span);
 			in[nin] = m->n->in[k];
 			ranks[nin++] = m->ranks[k];
 			axis += mask ? m->ranks[k] : 1;
@@ -465,7 +452,7 @@ static bool by_slices(struct batched *m, const struct indexing *x)
 				   !x->at[x->first + c->u.items[k].u.i];
 		if (differs) {
 			struct slice_of_items *s = &slices[count++];
-			*to = full_slice(m);
+			*to = cv_full_slice(m->b->cx->arena, m->b->span);
 			*s = (struct slice_of_items){
 				.n = in[0]->type.dims[own + axis], .axis = axis, .at = at};
 			read_slice(m, x, c, s);
@@ -540,7 +527,7 @@ static bool by_hits(struct batched *m, const struct indexing *x)
 		}
 		uint32_t at = x->first + (uint32_t)c->u.i, rank = m->ranks[at];
 		if (m->n->in[at]->type.dtype != DT_BOOL) {
-			*to = index_cv(nin - x->first);
+			*to = cv_int(nin - x->first, m->b->span);
 			in[nin] = m->n->in[at];
 			ranks[nin++] = rank;
 			continue;
@@ -557,7 +544,7 @@ static bool by_hits(struct batched *m, const struct indexing *x)
 		const struct node *hits = m->made;
 		k--;
 		for (uint32_t r = 0; r < rank; r++) {
-			list.u.items[k++] = index_cv(nin - x->first);
+			list.u.items[k++] = cv_int(nin - x->first, m->b->span);
 			in[nin] = hits->out[r];
 			ranks[nin++] = 1;
 		}

@@ -15,7 +15,7 @@ static struct value *batch_length(struct batched *m, uint32_t k)
 		uint32_t missing = m->rank - own_rank(m, i);
 		struct value *v = m->n->in[i];
 		if (k >= missing && !dim_is(m->b->cx, v->type.dims[k - missing], 1))
-			return new_node(m, OP_Shape_i, new_cv(m, index_cv(k - missing)), &v, 1);
+			return new_node(m, OP_Shape_i, new_int(m, k - missing), &v, 1);
 	}
 	return held_by(m->b, const_int(m->b, 1), type_of(DT_INT64, 0, NULL), m->b->span);
 }
@@ -68,7 +68,7 @@ bool batch_of_lengths(struct batched *m)
 	for (uint32_t i = 0; i < m->rank; i++)
 		in[k++] = batch_length(m, i);
 	for (uint32_t i = 0; i < r->type.rank; i++)
-		in[k++] = new_node(m, OP_Shape_i, new_cv(m, index_cv(i)), &r, 1);
+		in[k++] = new_node(m, OP_Shape_i, new_int(m, i), &r, 1);
 	new_node(m, OP_Alloc, NULL, in, k);
 	return true;
 }
@@ -85,7 +85,7 @@ bool batch_eye(struct batched *m)
 	in[0] = held_by(b, const_int(b, 1), type_of(DT_INT64, 0, NULL), b->span);
 	struct value *ones = new_node(m, OP_Alloc, NULL, in, 3);
 	for (uint32_t i = 0; i < 2; i++)
-		at[i] = new_node(m, OP_Cumsum, new_cv(m, index_cv(i)), &ones, 1);
+		at[i] = new_node(m, OP_Cumsum, new_int(m, i), &ones, 1);
 	struct value *k = whole_batch(m, 2);
 	k = new_node(m, OP_Cast, new_cv(m, (struct cv){.kind = CV_DTYPE, .u.dtype = DT_INT64}), &k,
 		     1);
@@ -149,7 +149,7 @@ bool batch_makevector(struct batched *m)
 		in[i] = new_node(m, OP_Cast, new_cv(m, type), in + i, 1);
 		in[i] = with_axes(m, in[i], m->rank, 1);
 	}
-	new_node(m, OP_Join, new_cv(m, index_cv(m->rank)), in, nin);
+	new_node(m, OP_Join, new_int(m, m->rank), in, nin);
 	return nin > 0;
 }
 
@@ -220,7 +220,7 @@ bool batch_fill_diagonal(struct batched *m)
 	uint32_t core = m->ranks[0];
 
 	for (uint32_t i = 0; i < core; i++)
-		size[1 + i] = new_node(m, OP_Shape_i, new_cv(m, index_cv(m->rank + i)), &x, 1);
+		size[1 + i] = new_node(m, OP_Shape_i, new_int(m, m->rank + i), &x, 1);
 	if (core == 2) {
 		size[3] = held_by(b, const_int(b, 0), type_of(DT_INT64, 0, NULL), b->span);
 		in[0] = new_node(m, OP_Eye, new_cv(m, type), size + 1, 3);
@@ -266,7 +266,7 @@ static struct value *for_each_axis(struct batched *m, struct value *v, double fi
 	tensor_convert(t, (void *)fills->data, DT_FLOAT64, numbers, 2 * m->rank);
 	part[0] = held_by(b, const_tensor(b, fills), type_of(t, 2, d), b->span);
 	part[1] = v;
-	return new_node(m, OP_Join, new_cv(m, index_cv(0)), part, 2);
+	return new_node(m, OP_Join, new_int(m, 0), part, 2);
 }
 
 /* Widths that differ between items, but add up to one length: of each axis with the largest widths

@@ -118,9 +118,9 @@ static bool take_diagonals(struct einsum *e, struct lettered *x)
 		if (!p)
 			continue;
 		expand_to_letters(e, x);
-		struct cv props[4] = {{.kind = CV_INT, .u.i = 0},
-				      {.kind = CV_INT, .u.i = i},
-				      {.kind = CV_INT, .u.i = p - x->at},
+		struct cv props[4] = {cv_int(0, e->b->span),
+				      cv_int(i, e->b->span),
+				      cv_int(p - x->at, e->b->span),
 				      {.kind = CV_BOOL}};
 		uint32_t j = (uint32_t)(p - x->at), n = (uint32_t)strlen(x->at);
 		char c = x->at[i];

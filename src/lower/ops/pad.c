@@ -159,11 +159,9 @@ static struct value *statistic(struct build *b, const struct pad *p, int side, i
 					: !strcmp(p->mode, "minimum") ? OP_Min
 								      : OP_Mean];
 	struct value *x = p->x, *r = NULL;
-	struct cv axis = {.kind = CV_INT, .u.i = (uint64_t)p->axis, .span = b->span};
-	struct prop_arg arg = {
-		.name = intern_str(b->cx, "axes"),
-		.value = {.kind = CV_LIST, .n = 1, .u.items = &axis, .span = b->span},
-		.span = b->span};
+	struct prop_arg arg = {.name = intern_str(b->cx, "axes"),
+			       .value = cv_ints(b->cx->arena, &(int64_t){p->axis}, 1, b->span),
+			       .span = b->span};
 
 	if (length > 0)
 		x = side ? slice_x(b, p, -length, INT64_MAX) : slice_x(b, p, 0, length);

@@ -91,7 +91,7 @@ static struct cv *draw_props(struct build *b, struct node *n)
 	memcpy(props, n->props, sig->nprops * sizeof(*props));
 	for (uint32_t i = 0; i < sig->nprops; i++)
 		if (!strcmp(sig->props[i].name->s, "core"))
-			props[i] = (struct cv){.kind = CV_INT, .u.i = draw_core_rank(b->cx, n, 0)};
+			props[i] = cv_int(draw_core_rank(b->cx, n, 0), b->span);
 	return props;
 }
 
