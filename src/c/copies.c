@@ -46,8 +46,8 @@ static bool counts_by_one(struct printer *p, const char *index, size_t len, cons
 }
 
 /* The type of the elements of the array with that name; NULL: it is none that has a name outside */
-static const char *type_of(struct printer *p, const struct variables *known, const char *name,
-			   size_t len)
+static const char *element_type(struct printer *p, const struct variables *known, const char *name,
+				size_t len)
 {
 	uint32_t k = word_number(p, &known->words, name, len);
 	const char *type = k == UINT32_MAX ? "" : known->at.at[k].type;
@@ -104,8 +104,8 @@ static const char *copy_of(struct printer *p, const struct variables *known, con
 	if (!s || strncmp(s, close, strlen(close)))
 		return NULL;
 	*end = s + strlen(close);
-	const char *type = type_of(p, known, to.name, to.len),
-		   *other = type_of(p, known, from.name, from.len);
+	const char *type = element_type(p, known, to.name, to.len),
+		   *other = element_type(p, known, from.name, from.len);
 	if (!type || !other || strcmp(type, other) ||
 	    (to.len == from.len && !memcmp(to.name, from.name, to.len)))
 		return NULL;

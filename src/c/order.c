@@ -255,8 +255,8 @@ static void make_results(struct printer *p, const struct node *n, const char *ro
 	}
 }
 
-static void put_result(struct printer *p, const struct node *n, uint32_t i, const char *where,
-		       const char *what)
+static void print_result(struct printer *p, const struct node *n, uint32_t i, const char *where,
+			 const char *what)
 {
 	if (i < n->nout && n->out[i])
 		line(p, "%s[%s]%s;", held(p, n->out[i])->name, where, what);
@@ -277,16 +277,16 @@ void unique_put(struct printer *p, const struct node *n)
 	line(p, "if (%s[%s]) {", o.room, i);
 	p->indent++;
 	line(p, "++%s;", last);
-	put_result(p, n, 1, last, textf(p, " = %s", from));
-	put_result(p, n, 3, last, " = 0");
+	print_result(p, n, 1, last, textf(p, " = %s", from));
+	print_result(p, n, 3, last, " = 0");
 	uint32_t loops = open_loops(p, row, 1, column);
 	const char *e = to_store(p, r.dtype, element_of_row(p, &r, from, column[0]));
-	put_result(p, n, 0, plus(p, times(p, last, r.row), column[0]), textf(p, " = %s", e));
+	print_result(p, n, 0, plus(p, times(p, last, r.row), column[0]), textf(p, " = %s", e));
 	close_loops(p, loops);
 	p->indent--;
 	line(p, "}");
-	put_result(p, n, 2, from, textf(p, " = %s", last));
-	put_result(p, n, 3, last, " += 1");
+	print_result(p, n, 2, from, textf(p, " = %s", last));
+	print_result(p, n, 3, last, " += 1");
 	p->indent--;
 	line(p, "}");
 }

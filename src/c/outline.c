@@ -88,7 +88,7 @@ static const char *const plain_words[] = {
 	"const",    "else",      "false",     "for",       "if",         "sizeof",     "true",
 };
 
-static bool is_one_of(const char *const *words, size_t count, const char *s, size_t len)
+static bool is_word_of(const char *const *words, size_t count, const char *s, size_t len)
 {
 	for (size_t i = 0; i < count; i++)
 		if (!strncmp(words[i], s, len) && !words[i][len])
@@ -98,7 +98,7 @@ static bool is_one_of(const char *const *words, size_t count, const char *s, siz
 
 static bool is_type(const char *s, size_t len)
 {
-	return is_one_of(types, countof(types), s, len);
+	return is_word_of(types, countof(types), s, len);
 }
 
 static const char *line_end(const char *s)
@@ -196,7 +196,7 @@ static const char *next_name(const char *s, const char *end, size_t *len)
 		size_t n = word_length(s);
 		bool member = n && (s[-1] == '.' || s[-1] == '>');
 		if (n && !member && !(*s >= '0' && *s <= '9') && strncmp(s, "ptgc_", 5) &&
-		    !is_type(s, n) && !is_one_of(plain_words, countof(plain_words), s, n)) {
+		    !is_type(s, n) && !is_word_of(plain_words, countof(plain_words), s, n)) {
 			*len = n;
 			return s;
 		}

@@ -246,8 +246,8 @@ static void check_step(struct printer *p, const struct node *n, uint32_t k, cons
 }
 
 /* The first element and the step along each axis, as texts */
-static void slice_axis(struct printer *p, const struct node *n, uint32_t axis, uint32_t i,
-		       const char **known)
+static void set_slice_axis(struct printer *p, const struct node *n, uint32_t axis, uint32_t i,
+			   const char **known)
 {
 	struct held *h = held(p, n->out[0]);
 	const char *len = length(p, n->in[0], axis), *step = slice_input(p, n, 4, i, 1);
@@ -292,7 +292,7 @@ void slice_shape(struct printer *p, const struct node *n)
 		if (!is_number_text(slice_input(p, n, 3, i, i), &axis))
 			cannot(p, n, "needs axes that are known while compiling");
 		axis += axis < 0 ? x->type.rank : 0;
-		slice_axis(p, n, (uint32_t)axis, i, known);
+		set_slice_axis(p, n, (uint32_t)axis, i, known);
 	}
 	set_lengths(p, n->out[0], known);
 }

@@ -93,7 +93,7 @@ const char *file_name(struct ctx *cx, const struct astr *s, struct span at)
 	return arena_strdup(cx->arena, s->s, s->len);
 }
 
-static char *resolve(struct ctx *cx, const char *dir, const char *path)
+static char *real_path(struct ctx *cx, const char *dir, const char *path)
 {
 	char real[PATH_MAX];
 	const char *joined = *dir ? dir : ".";
@@ -113,13 +113,13 @@ static bool is_below(const char *path, const char *dir)
 /* Is the path below the folder of the text that names it, of the main text, or an allowed one? */
 static bool allowed(struct ctx *cx, const struct source *from, const char *real)
 {
-	const char *dir = resolve(cx, from->dir, NULL);
+	const char *dir = real_path(cx, from->dir, NULL);
 	if (dir && is_below(real, dir))
 		return true;
-	if ((dir = resolve(cx, cx->sources.at[0]->dir, NULL)) && is_below(real, dir))
+	if ((dir = real_path(cx, cx->sources.at[0]->dir, NULL)) && is_below(real, dir))
 		return true;
 	for (const char *const *d = cx->opt.allow_dirs; d && *d; d++)
-		if ((dir = resolve(cx, *d, NULL)) && is_below(real, dir))
+		if ((dir = real_path(cx, *d, NULL)) && is_below(real, dir))
 			return true;
 	return false;
 }
@@ -150,7 +150,7 @@ static const char *near_file(struct ctx *cx, struct source *from, const char *pa
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	const char *folder = arena_strdup(cx->arena, path, (size_t)(name - path));
-	const char *dir = resolve(cx, from->dir, *folder ? folder : NULL);
+	const char *dir = real_path(cx, from->dir, *folder ? folder : NULL);
 	char found[MAX_NEAR][NAME_MAX + 1];
 	const char *names[MAX_NEAR];
 	size_t n = 0;
@@ -203,10 +203,10 @@ static char *find_file(struct ctx *cx, struct source *from, struct span s, const
 		      "file \"%s\": this text has no folder, so it can read no files", path);
 		return NULL;
 	}
-	real = resolve(cx, from->dir, path);
+	real = real_path(cx, from->dir, path);
 	int failed = errno;
 	for (const char *const *d = cx->opt.allow_dirs; !real && d && *d; d++)
-		real = resolve(cx, *d, path);
+		real = real_path(cx, *d, path);
 	if (!real && climbs(path))
 		failed = EACCES; /* do not tell what exists outside the folders */
 	if (real && allowed(cx, from, real))

@@ -144,7 +144,7 @@ static bool is_of_type(const struct onnx_type *a, struct type b)
 	       (!b.rank || a->dims == b.dims || !memcmp(a->dims, b.dims, b.rank * sizeof(dim)));
 }
 
-static uint32_t type_of(struct namer *n, struct type t)
+static uint32_t type_number(struct namer *n, struct type t)
 {
 	uint64_t h = t.dtype * 64u + t.rank + 1;
 	if (n->m->types.len && t.dtype == n->last.dtype && t.rank == n->last.rank &&
@@ -174,7 +174,7 @@ static struct onnx_value *claim(struct namer *n, const struct value *v)
 		return &m->values.at[m->index[v->id]];
 	o = vec_push(n->cx->arena, &m->values);
 	m->index[v->id] = m->values.len - 1;
-	o->type = type_of(n, v->type);
+	o->type = type_number(n, v->type);
 	if (v->name && !n->taken[v->name->number]) {
 		n->taken[v->name->number] = true;
 		o->name = (struct astr){v->name->s, v->name->len};

@@ -354,7 +354,7 @@ static struct value *choose(struct build *b, struct value **in)
 }
 
 /* How many elements of x are added to one along these axes; -1: not known */
-static double elements(struct build *b, const struct value *x, const int *axes, int n)
+static double terms_along(struct build *b, const struct value *x, const int *axes, int n)
 {
 	int64_t count;
 
@@ -389,7 +389,7 @@ static struct value *sum_with_number(struct build *b, const struct value *v, enu
 	if (x->type.rank != v->type.rank)
 		return NULL;
 	if (op == ONNX_Add) {
-		count = elements(b, x, axes, n);
+		count = terms_along(b, x, axes, n);
 		/* where terms cancel, each has to be rounded by itself */
 		if (!has_sign(x, k) || count < 0 || count > JOINED_MAX)
 			return NULL;
@@ -427,7 +427,7 @@ static struct value *sum_of_term(struct build *b, const struct value *v, struct 
 		return along == n && is_constant(u) ? reduce(b, ONNX_ReduceSum, u, own, n, keepdims)
 						    : NULL;
 	u = keepdims ? u : squeeze(b, u, ones, (uint32_t)same);
-	double count = elements(b, v, axes, n);
+	double count = terms_along(b, v, axes, n);
 	return emit_(b, ONNX_Mul, const_of(b, (enum dtype)v->type.dtype, count), u);
 }
 
@@ -445,7 +445,7 @@ static bool adds_magnitudes(enum onnx_id op, const struct value *x, const struct
 static struct value *sum_without_term(struct build *b, const struct value *v, const int *axes,
 				      int n, bool keepdims)
 {
-	double count = elements(b, v, axes, n);
+	double count = terms_along(b, v, axes, n);
 	double size = expected_elements(b->cx, &v->type, OPEN_LENGTH);
 	enum onnx_id op = operator_of(v->def);
 

@@ -124,12 +124,12 @@ static const struct legal rows[] = {
 #include "lower/missing_kernels.def"
 };
 
-static const char *input_type(const struct onnx_op *op, uint32_t i)
+static const char *input_type_name(const struct onnx_op *op, uint32_t i)
 {
 	return op->in[i < op->nin ? i : op->nin - 1u].type;
 }
 
-static const char *output_type(const struct onnx_op *op, uint32_t i)
+static const char *output_type_name(const struct onnx_op *op, uint32_t i)
 {
 	return op->out[i < op->nout ? i : op->nout - 1u].type;
 }
@@ -140,13 +140,13 @@ static const char *key_type(const struct node *n, uint32_t *at)
 	*at = 0;
 	if (!n->nin || !n->nout)
 		return NULL;
-	const char *t = output_type(n->onnx, 0);
+	const char *t = output_type_name(n->onnx, 0);
 	for (uint32_t i = 0; i < n->nin; i++)
-		if (n->in[i] && !strcmp(input_type(n->onnx, i), t)) {
+		if (n->in[i] && !strcmp(input_type_name(n->onnx, i), t)) {
 			*at = i;
 			return t;
 		}
-	return n->in[0] ? input_type(n->onnx, 0) : NULL;
+	return n->in[0] ? input_type_name(n->onnx, 0) : NULL;
 }
 
 /* uint64 <-> int64 in the same order: the top bit is flipped, by an addition that wraps */
@@ -174,7 +174,7 @@ static bool legal_via(struct build *b, const struct legal *row, struct node *n, 
 
 	for (uint32_t i = 0; i < n->nin; i++) {
 		in[i] = n->in[i];
-		if (!in[i] || strcmp(input_type(n->onnx, i), key))
+		if (!in[i] || strcmp(input_type_name(n->onnx, i), key))
 			continue;
 		back = (enum dtype)in[i]->type.dtype;
 		in[i] = cast(b, in[i], row->via);
@@ -187,7 +187,7 @@ static bool legal_via(struct build *b, const struct legal *row, struct node *n, 
 	emit_n(b, n->onnx->id, in, n->nin, r, n->nout);
 	for (uint32_t i = 0; i < n->nout; i++) {
 		out[i] = r[i];
-		if (strcmp(output_type(n->onnx, i), key))
+		if (strcmp(output_type_name(n->onnx, i), key))
 			continue;
 		out[i] = cast(b, row->order ? flip(b, r[i]) : r[i], back);
 	}

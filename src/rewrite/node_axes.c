@@ -43,7 +43,7 @@ static struct value *behind_element(const struct value *v)
 	return !y->type.rank && !x->data ? x : !x->type.rank ? y : NULL;
 }
 
-static void set_dims(struct value *v, const struct type *t)
+static void take_dims(struct value *v, const struct type *t)
 {
 	v->type.rank = t->rank;
 	v->type.dims = t->dims;
@@ -82,7 +82,7 @@ static void keep_dims(struct ctx *cx, struct value *sum, const struct type *t)
 		if (!strcmp(attrs[i].name, "keepdims"))
 			attrs[i].u.i = 1;
 	sum->def->attrs = attrs;
-	set_dims(sum, t);
+	take_dims(sum, t);
 }
 
 /* x, which n alone read, is the result of n now. */
@@ -122,8 +122,8 @@ static struct value *keep_extreme(struct ctx *cx, struct node *n)
 		return NULL;
 	keep_dims(cx, of[1], t);
 	keep_dims(cx, of[2], t);
-	set_dims(of[0], t);
-	set_dims(x, t);
+	take_dims(of[0], t);
+	take_dims(x, t);
 	return instead_of(n, x);
 }
 
@@ -197,7 +197,7 @@ static struct value *give_axes(struct ctx *cx, struct node *n)
 	for (uint32_t i = 0; i < t->rank; i++)
 		shape[i] = 1;
 	for (uint32_t i = 0; i < w.n; i++)
-		set_dims(w.at[i], t);
+		take_dims(w.at[i], t);
 	if (gives_axes(cx, n, removed_axes(last)))
 		keep_dims(cx, last->out[0], t);
 	for (uint32_t i = 0; i < last->nin; i++) {
@@ -227,7 +227,7 @@ struct value *keep_axes(struct ctx *cx, struct node *n)
 		return r || n->dead || n->in[0] != x ? r : give_axes(cx, n);
 	}
 	for (next = x; next != sum; next = behind_element(next))
-		set_dims(next, &n->out[0]->type);
+		take_dims(next, &n->out[0]->type);
 	keep_dims(cx, sum, &n->out[0]->type);
 	return instead_of(n, x);
 }

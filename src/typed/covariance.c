@@ -471,7 +471,7 @@ static struct value *less_diagonal(struct pass *p, const struct value *v, const 
 	return constant(p, v, x, 2, n, n);
 }
 
-static struct value *identity(struct pass *p, const struct value *v, int64_t n)
+static struct value *identity_matrix(struct pass *p, const struct value *v, int64_t n)
 {
 	double *x = new_array(p->cx->scratch, double, n *n + 1);
 
@@ -483,7 +483,7 @@ static struct value *identity(struct pass *p, const struct value *v, int64_t n)
 /* W, or [W, A] */
 static struct value *solve(struct pass *p, const struct gradient *g, struct span span)
 {
-	struct value *right = identity(p, g->u, g->n);
+	struct value *right = identity_matrix(p, g->u, g->n);
 	struct cv *axis = new (p->cx->arena, struct cv);
 
 	if (g->a) {
