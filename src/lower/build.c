@@ -299,6 +299,15 @@ struct value *concat(struct build *b, int axis, struct value **in, uint32_t n)
 	return emit(b, ONNX_Concat, in, n);
 }
 
+struct value *pad_rank(struct build *b, struct value *y, uint32_t rank)
+{
+	int64_t axes[MAX_RANK];
+
+	for (uint32_t i = 0; i + y->type.rank < rank; i++)
+		axes[i] = i;
+	return y->type.rank < rank ? unsqueeze(b, y, axes, rank - y->type.rank) : y;
+}
+
 /* `sizes` NULL: n parts of one size, proved to divide the axis. */
 struct value *split(struct build *b, struct value *v, int axis, struct value *sizes,
 		    struct value **out, uint32_t n)

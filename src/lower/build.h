@@ -226,6 +226,8 @@ struct value *slice_axis(struct build *b, struct value *v, int axis, struct valu
 struct value *slice_ints(struct build *b, struct value *v, int64_t axis, int64_t start,
 			 int64_t stop);
 struct value *iota_of(struct build *b, struct value *n); /* 0, 1, ... n-1 */
+/* y with leading axes of length 1, up to the rank */
+struct value *pad_rank(struct build *b, struct value *y, uint32_t rank);
 struct value *concat(struct build *b, int axis, struct value **in, uint32_t n);
 struct value *split(struct build *b, struct value *v, int axis, struct value *sizes,
 		    struct value **out, uint32_t n);

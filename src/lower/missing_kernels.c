@@ -72,10 +72,7 @@ static struct value *bitwise_and(struct build *b, struct node *n)
 	/* The bytes of each number become a new first axis, so both get the same rank. */
 	const int64_t shifts[] = {0, 8, 16, 24, 32, 40, 48, 56};
 	int64_t axes[MAX_RANK];
-	for (uint32_t i = 0; i < MAX_RANK; i++)
-		axes[i] = i;
-	if (mask->type.rank < x->type.rank)
-		mask = unsqueeze(b, mask, axes, x->type.rank - mask->type.rank);
+	mask = pad_rank(b, mask, x->type.rank);
 	for (uint32_t i = 0; i < MAX_RANK; i++)
 		axes[i] = i + 1;
 	struct value *k = cast(b, const_ints(b, shifts, countof(shifts)), DT_UINT64);

@@ -148,15 +148,12 @@ struct value *whole_batch(struct batched *m, uint32_t i)
 {
 	struct build *b = m->b;
 	struct value *v = m->n->in[i], *x = low(b, v);
-	uint32_t missing = m->rank - own_rank(m, i), rank = m->rank + m->ranks[i];
+	uint32_t rank = m->rank + m->ranks[i];
 	dim *d = new_array(b->cx->arena, dim, rank + 1);
-	int64_t axes[MAX_RANK];
 
-	for (uint32_t k = 0; k < missing; k++)
-		axes[k] = k;
 	memcpy(d, m->n->out[0]->type.dims, m->rank * sizeof(dim));
 	memcpy(d + m->rank, v->type.dims + own_rank(m, i), m->ranks[i] * sizeof(dim));
-	struct value *full = expand(b, unsqueeze(b, x, axes, missing), d, rank);
+	struct value *full = expand(b, pad_rank(b, x, rank), d, rank);
 	return full == x ? v : held_by(b, with_dims(full, d), full->type, v->span);
 }
 
@@ -401,12 +398,7 @@ bool batch_search(struct batched *m)
 /* Input i, lowered, with all dims of the batch */
 static struct value *padded_low(struct batched *m, uint32_t i)
 {
-	uint32_t missing = m->rank - own_rank(m, i);
-	int64_t axes[MAX_RANK];
-
-	for (uint32_t k = 0; k < missing; k++)
-		axes[k] = k;
-	return unsqueeze(m->b, low(m->b, m->n->in[i]), axes, missing);
+	return pad_rank(m->b, low(m->b, m->n->in[i]), m->rank + m->ranks[i]);
 }
 
 /* The op with a right side of more columns, for each of the `lead` dims of the batch that are left

@@ -16,8 +16,6 @@ struct update {
 };
 
 /* update_fit.c: y with the lengths of x[...], `to`. `place`, where it is not NULL, is x[...]. */
-/* y with leading axes of length 1, up to the rank */
-struct value *pad_rank(struct build *b, struct value *y, uint32_t rank);
 /* May length y be 1 at run time, and broadcast to another length `to` of x[...]? */
 bool may_broadcast(struct build *b, dim y, dim to);
 /* v, the result of an operator that broadcasts y with x[...], in a run that fails where y does not

@@ -10,15 +10,6 @@
 /* The label of nodes that fail if y does not broadcast to x[...]. */
 static const char misfit[] = "the value must fit the place that it is put at";
 
-struct value *pad_rank(struct build *b, struct value *y, uint32_t rank)
-{
-	int64_t axes[MAX_RANK];
-
-	for (uint32_t i = 0; i + y->type.rank < rank; i++)
-		axes[i] = i;
-	return y->type.rank < rank ? unsqueeze(b, y, axes, rank - y->type.rank) : y;
-}
-
 bool may_broadcast(struct build *b, dim y, dim to)
 {
 	return !to || (!dim_eq(b->cx, y, to) && !dim_ge(b->cx, y, 2) && !dim_is(b->cx, y, 0));
