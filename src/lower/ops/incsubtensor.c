@@ -9,6 +9,7 @@
 
 #include "lower/ops/lowerings.h"
 #include "lower/ops/update.h"
+#include "ops/rules.h"
 
 #define MAX_CONSTANT_INDEX 64 /* the longest constant list of indices for a slice */
 
@@ -338,7 +339,7 @@ static bool lower_update(struct build *b, struct node *n, bool add, bool advance
 		r = update_in_float64(b, n, &u);
 	} else {
 		/* NumPy adds in the common dtype, and rounds once */
-		enum dtype both = add && is_float(t) ? dtype_upcast(t, y) : t;
+		enum dtype both = add && is_float(t) ? narrowed(b->cx, n, dtype_upcast(t, y)) : t;
 		u.x = cast(b, u.x, both);
 		u.y = cast_once(b, low(b, n->in[1]), both);
 		r = update_at_indices(b, n, &u, advanced);
