@@ -101,6 +101,9 @@ static void add_sum(struct dims *t, struct strbuf *b, const struct form *f)
 	}
 	for (uint32_t i = 0; i < f->n; i++, first = false) {
 		int64_t k = f->coef[i];
+		enum level level = k == 1              ? IN_SUM
+				   : k == -1 && !first ? IN_TERM
+						       : IN_DIVISOR; /* -n//2 is (-n)//2 */
 		if (k == 1 || k == -1)
 			sb_str(b, k < 0 ? "-" : first ? "" : "+");
 		else
@@ -110,7 +113,7 @@ static void add_sum(struct dims *t, struct strbuf *b, const struct form *f)
 		if (i == with_constant)
 			add_minmax(t, b, form_of(t, f->term[i]), f->c);
 		else
-			add_dim(t, b, f->term[i], k == 1 ? IN_SUM : k == -1 ? IN_TERM : IN_DIVISOR);
+			add_dim(t, b, f->term[i], level);
 	}
 	if (!lead && f->n && f->c && with_constant == f->n)
 		add_integer(b, f->c, false);

@@ -71,6 +71,12 @@ static void test_text(void **state)
 	assert_dim(dim_mul(cx, n, m), "n*m");
 	assert_dim(dim_mul(cx, m, plus(cx, n, 1)), "m+n*m");
 	assert_dim(dim_mod(cx, n, dim_const(cx, 3)), "n%3");
+	/* a minus binds tighter than // and %: -n//2 is (-n)//2 */
+	assert_dim(plus(cx, dim_neg(cx, over(cx, n, 2)), -1), "-(n//2)-1");
+	assert_dim(dim_neg(cx, over(cx, plus(cx, n, 1), 2)), "-((n+1)//2)");
+	assert_dim(dim_sub(cx, m, dim_mod(cx, n, dim_const(cx, 3))), "m-n%3");
+	assert_dim(dim_neg(cx, dim_mod(cx, n, dim_const(cx, 3))), "-(n%3)");
+	assert_dim(dim_neg(cx, dim_mul(cx, n, m)), "-n*m");
 	assert_dim(dim_add(cx, n, o), "n+?");
 	assert_dim(dim_name(cx, intern_str(cx, "a b`")), "`a b```");
 	dim dims[] = {n, dim_const(cx, 3)};
