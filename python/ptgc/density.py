@@ -12,12 +12,16 @@ import pytensor.tensor as pt
 from pytensor.compile.mode import optdb
 from pytensor.graph.basic import Variable
 from pytensor.graph.fg import FunctionGraph
+from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 
 from ptgc._batch import without_named_dims
 from ptgc._data import Data, Which, data_option
 from ptgc._modelfile import KEY, OfModel, described, options_of
 from ptgc._samplable import refuse_draws, refuse_simulators
 from ptgc.export import Exported, compile_onnx, export_c, takes_options_of, write_exported
+from ptgc.rewrites import EXCLUDE
+
+STABLE = RewriteDatabaseQuery(include=["stabilize", "onnx"], exclude=EXCLUDE)
 
 __all__ = ["Density", "compile_density", "export_density"]
 
@@ -26,6 +30,16 @@ class Density(OfModel):
     """The ONNX model of ``compile_density``."""
 
     KIND: ClassVar[str] = "density"
+
+
+def with_slopes(logp: Variable, values: list[Variable]) -> tuple[Variable, list[Variable]]:
+    """The log density in PyTensor's stable form, and its slope by each value. As in PyMC, the gradient is that of the
+    stable form: the slope of log(sigmoid(x)) is 0 / 0 where sigmoid(x) is 0, that of -softplus(-x) is 1. There is no
+    canonical form: see without_errors() of sampling.py."""
+    graph = FunctionGraph(outputs=[logp], clone=False)
+    optdb["stabilize"].query(STABLE).rewrite(graph)
+    [logp] = graph.outputs
+    return logp, pytensor.grad(logp, values, disconnected_inputs="ignore")
 
 
 def graph_of_density(data: Data, gradient: bool) -> tuple[list[Variable], list[Variable]]:
@@ -39,8 +53,8 @@ def graph_of_density(data: Data, gradient: bool) -> tuple[list[Variable], list[V
         if not by:
             of = "only discrete variables, which have no gradient" if values else "no free variable, so there is no gradient"
             raise ValueError(f"the model has {of}: write gradient=False")
-        slopes = pytensor.grad(logp, by, disconnected_inputs="ignore")
-        outputs.append(pt.concatenate([g.ravel() for g in slopes]))
+        logp, slopes = with_slopes(logp, by)
+        outputs = [logp, pt.concatenate([g.ravel() for g in slopes])]
     refuse_draws(logp)
     whole = FunctionGraph(outputs=data.placed(outputs), clone=False)
     # what model.compile_logp does: a parameter out of its range gives -inf, or is not looked at

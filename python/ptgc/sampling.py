@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-import pytensor
 import pytensor.tensor as pt
 from pytensor.compile.mode import optdb
 from pytensor.compile.sharedvalue import SharedVariable
@@ -44,6 +43,7 @@ from ptgc._nuts_ops import (
 from ptgc._predictions import WORDS, Predicted, Predictions
 from ptgc._run import Checkpoint, Run, own_name, progress_of, warn_of_stop
 from ptgc._samplable import check_samplable, refuse_draws
+from ptgc.density import with_slopes
 from ptgc.errors import no_such
 from ptgc.export import (
     Exported,
@@ -153,9 +153,9 @@ def density_graph(data: Data, start: Start) -> tuple[FunctionGraph, list[Variabl
     model, q = data.model, pt.vector("q", shape=start.point.type.shape, dtype="float64")
     values, (logp,) = without_named_dims(model.value_vars, [model.logp()])
     refuse_draws(logp)
-    slopes = [g.ravel() for g in pytensor.grad(logp, values, disconnected_inputs="ignore")]
+    logp, slopes = with_slopes(logp, values)
     parts = dict(zip(values, parts_of(model, start, q)))
-    graph = data.placed(graph_replace([logp, pt.concatenate(slopes)], parts, strict=False))
+    graph = data.placed(graph_replace([logp, pt.concatenate([g.ravel() for g in slopes])], parts, strict=False))
     given = data.read_by(graph)
     inputs, outputs, _ = vectorized([q, *given], without_errors(graph), {q: "chains"})
     inputs, outputs, _, _ = rewritten(inputs, outputs, {})

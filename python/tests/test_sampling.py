@@ -8,6 +8,7 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from pytensor.tensor.special import softmax
 
 import ptgc
 from ptgc._nuts_ops import names_in_file
@@ -221,6 +222,30 @@ def test_named_dims():
     found, wanted = (s.session().run(["b", "total"], {"seed": np.array(5)}) for s in (sampler, plain))
     for x, y in zip(found, wanted):
         np.testing.assert_allclose(x, y, rtol=1e-6)
+
+
+def test_gradient_where_probabilities_are_zero():
+    """It is that of the stable form, as in PyMC: where sigmoid(x) is 0, the slope of log(sigmoid(x)) is 1, not 0 / 0."""
+    from ptgc._data import Data
+    from ptgc.sampling import density_graph, start_of
+
+    model, b = Model(), pt.dvector("b")
+    model.value_vars = [model.a, b]
+    model.initial_point = lambda: {"a": np.zeros(()), "b": np.zeros(2)}
+    model.terms = lambda: [pt.log(pt.sigmoid(model.a)), pt.log(softmax(b)[0]), pt.log(pt.exp(b) + pt.exp(2 * b))]
+    points = np.array([[-800.0, -800, 800], [800, 800, -800], [0, 0, 0]])
+    logp = np.array([-800.0 - 1600 - 800 + 1600, 1600 - 800, np.log(0.5) * 2 + 2 * np.log(2)])
+    slopes = np.array([[1.0, 1 + 1, -1 + 2], [0, 0 + 2, 0 + 1], [0.5, 0.5 + 1.5, -0.5 + 1.5]])
+    data = Data(model, None)
+    graph, _ = density_graph(data, start_of(data))
+    density, batch = ptgc.compile_density(model), ptgc.compile_density(model, batch="chains")
+    for found in (
+        ptgc.compile_onnx(graph.inputs, graph.outputs)(points),
+        batch(points[:, 0], points[:, 1:]),
+        [np.stack(v) for v in zip(*(density(q[0], q[1:]) for q in points))],
+    ):
+        np.testing.assert_allclose(found[0], logp, rtol=1e-12)
+        np.testing.assert_allclose(found[1], slopes, rtol=1e-12)
 
 
 def test_gradient_of_a_seasonal_effect():
