@@ -94,6 +94,8 @@ DRAWS = {
     "small beta": ("beta_rv", [mixed((0.01, 1)), mixed((0.01, 1))], np.random.Generator.beta, 1e-14),
     "large negative binomial": (
         "negative_binomial_rv", [mixed((2, 100)), mixed((0.01, 0.1))], np.random.Generator.negative_binomial, 0),
+    "huge negative binomial": (
+        "negative_binomial_rv", [mixed((1, 1.2), (0.5, 9)), mixed((1e-9, 1e-7), (0.01, 1))], np.random.Generator.negative_binomial, 0),
     "integers": ("integers_rv", [trials((-9, 9)), trials(10, (10, 1000))], np.random.Generator.integers, 0),
     "integers, some of one": ("integers_rv", [trials(9), trials(10, (10, 1000))], np.random.Generator.integers, 0),
     "integers of 32 and of 64 bits": (
