@@ -105,7 +105,7 @@ static const struct pass passes[] = {
 	 "ONNX nodes alone, each with a kernel of the target; checks are recorded"},
 	REWRITES(ALWAYS),
 	{"loop-states", ONNX, loop_states, NULL, F(STATES), ALL, HAS_LOOPS, TIDY,
-	 "loops carry no state twice, none that stays the same, none that nobody reads"},
+	 "loops carry no state twice, none that stays the same; results that nobody reads go, of ifs too"},
 	{"loop-roots", ONNX, loop_roots, NULL, F(LINEAR), ALL, HAS_LOOPS, TIDY,
 	 "states of which only squares are read are carried as squares"},
 	{"loop-terms", ONNX, loop_terms, NULL, F(LINEAR), ALL, HAS_LOOPS, TIDY,

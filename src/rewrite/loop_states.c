@@ -4,7 +4,8 @@
  *	states that never change: x of `x' = x` is what it was before the loop;
  *	states that are equal, as they begin and go on in the same way, and equal stacked results;
  *	states and stacked results that nobody reads, or that only such values read: of x' = x + y
- *		and y' = y * 2 both go if nobody reads x and y after the loop.
+ *		and y' = y * 2 both go if nobody reads x and y after the loop;
+ *	results of ifs that nobody reads.
  */
 #include <string.h>
 
@@ -277,7 +278,8 @@ static void mark_inputs(struct states *s, struct value *v)
 			mark(s, v->def->in[i]);
 		for_bodies (k, v->def)
 			for (uint32_t j = 0; j < k->results.len; j++)
-				mark(s, k->results.at[j]);
+				if (j == o.at || !is_onnx(v->def, ONNX_If))
+					mark(s, k->results.at[j]);
 	}
 }
 
@@ -316,11 +318,32 @@ static void drop_in_loop(struct states *s, struct node *loop)
 		set_int(s->cx, loop, "num_scan_inputs", in - states);
 }
 
+static void drop_in_if(struct states *s, struct node *n)
+{
+	uint32_t out = 0;
+
+	if (!is_needed(s->live, n))
+		return;
+	for (uint32_t i = 0; i < n->nout; i++) {
+		if (!s->live[n->out[i]->id])
+			continue;
+		for_bodies (k, n)
+			k->results.at[out] = k->results.at[i];
+		n->out[out++] = n->out[i];
+	}
+	for_bodies (k, n)
+		k->results.len = out;
+	n->nout = (uint16_t)out;
+}
+
 static void drop_states(struct states *s, struct block *k)
 {
-	for (struct walk w = {.root = k}; walk(&w, WALK_AFTER);)
+	for (struct walk w = {.root = k}; walk(&w, WALK_AFTER);) {
 		if (is_loop(w.at.node))
 			drop_in_loop(s, w.at.node);
+		else if (is_onnx(w.at.node, ONNX_If))
+			drop_in_if(s, w.at.node);
+	}
 }
 
 void loop_states(struct ctx *cx, struct graph *g)
