@@ -250,6 +250,9 @@ struct span place_in_call(struct ctx *cx, struct span s, uint32_t call);
 struct span text_place(struct ctx *cx, struct span s, uint32_t *call);
 uint32_t text_limit(const struct ctx *cx); /* texts end before this offset */
 
+/* diag.c: what the user's text says there, *len bytes of it; NULL: nothing, or it is in the library
+ */
+const char *users_text(struct ctx *cx, struct span s, uint32_t *len);
 /* diag.c: errors, warnings, notes; all are kept and printed at the end or handed to the caller */
 enum diag_code {
 #define DIAG(id, number, severity, name, ...) id,

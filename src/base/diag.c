@@ -603,3 +603,13 @@ const char *did_you_mean(const char *name, const char *const *candidates, size_t
 	}
 	return best;
 }
+
+const char *users_text(struct ctx *cx, struct span s, uint32_t *len)
+{
+	uint32_t call;
+	const struct span at = text_place(cx, s, &call);
+	const struct source *src = source_of(cx, at);
+
+	*len = at.end > at.begin ? at.end - at.begin : 0;
+	return src && !src->lib && *len ? src->text + (at.begin - src->base) : NULL;
+}

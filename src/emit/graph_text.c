@@ -28,14 +28,11 @@ static void indent(struct graph_text *d, uint32_t depth)
  * place of a call. */
 static const char *carried_name(struct graph_text *d, const struct value *v)
 {
-	uint32_t call;
-	struct span at = text_place(d->cx, v->span, &call);
-	const struct source *src = v->def || v->data ? NULL : source_of(d->cx, at);
-	uint32_t n = at.end - at.begin;
+	uint32_t n;
+	const char *text = v->def || v->data ? NULL : users_text(d->cx, v->span, &n);
 
-	if (!src || src->lib || !n || n > 100)
+	if (!text || n > 100)
 		return NULL;
-	const char *text = src->text + (at.begin - src->base);
 	const char *name = arena_strdup(d->cx->scratch, text, n);
 	return text[n] != '{' && text[n] != '(' && is_plain_name(name) ? name : NULL;
 }

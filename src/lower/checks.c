@@ -180,14 +180,11 @@ static const struct node *maker(struct build *b, const struct side *s)
 /* "x[m]" of a value without a name, as the text has it; NULL: it has no such words */
 static const char *index_text(struct build *b, const struct node *n)
 {
-	uint32_t call;
-	struct span s = text_place(b->cx, n->span, &call);
-	const struct source *src = source_of(b->cx, s);
-	size_t len = s.end - s.begin;
+	uint32_t len;
+	const char *text = users_text(b->cx, n->span, &len);
 
-	if (!src || src->lib || s.end <= s.begin || len > MAX_EXPRESSION)
+	if (!text || len > MAX_EXPRESSION)
 		return NULL;
-	const char *text = src->text + (s.begin - src->base);
 	return memchr(text, '[', len) && !memchr(text, '\n', len)
 		       ? arena_strdup(b->cx->arena, text, len)
 		       : NULL;

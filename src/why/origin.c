@@ -74,17 +74,13 @@ static void say_line(struct origins *o, struct span s)
 
 static void say_text(struct origins *o, struct span s)
 {
-	uint32_t call;
-	const struct source *src;
+	uint32_t n;
+	const char *text = users_text(o->cx, s, &n), *end = text ? memchr(text, '\n', n) : NULL;
 
-	s = text_place(o->cx, s, &call);
-	src = source_of(o->cx, s);
-	uint32_t n = s.end > s.begin ? s.end - s.begin : 0;
-	if (!src || !n || src->lib) {
+	if (!text) {
 		sb_str(o->out, "a constant");
 		return;
 	}
-	const char *text = src->text + (s.begin - src->base), *end = memchr(text, '\n', n);
 	uint32_t len = end ? (uint32_t)(end - text) : n;
 	int shown = shown_len(text, len, MAX_TEXT);
 	sb_printf(o->out, "%.*s%s", shown, text, (uint32_t)shown < n ? "..." : "");
