@@ -330,16 +330,16 @@ enum {
 	MAX_ML_OPSET = NEXT_ML_OPSET - 1 /* the newest version of the domain ai.onnx.ml */
 };
 struct ctx {
-	jmp_buf oom;
+	jmp_buf oom;           /* where to go when memory runs out */
 	struct arena *arena;   /* the whole compilation */
 	struct arena *scratch; /* what one or two passes need; then it is emptied */
-	struct arena *typed; /* nodes of PyTensor's ops and their results, until all are lowered */
-	struct spare spare;
-	struct intern *names;
-	struct dims *dims;
-	struct op_sig *op_sigs;
-	vec(struct source *) sources;
-	struct diag *diags, **diag_tail;
+	struct arena *typed;  /* nodes of PyTensor's ops and their results, until all are lowered */
+	struct spare spare;   /* pages of emptied arenas, for the next chunks */
+	struct intern *names; /* of intern.c: all struct sym */
+	struct dims *dims;    /* of src/dims: all dims, by number */
+	struct op_sig *op_sigs;          /* of ops/table.c: by row of op_table */
+	vec(struct source *) sources;    /* texts, in the order of their offsets */
+	struct diag *diags, **diag_tail; /* as reported; the place for the next one */
 	uint32_t errors, warnings;
 	uint32_t refused;             /* errors of ops that cannot be converted: lowering goes on */
 	uint8_t severity[DIAG_COUNT]; /* as switched by -W */
@@ -347,9 +347,9 @@ struct ctx {
 	struct strbuf *notes; /* of the pass that runs; NULL: --print-after does not name it */
 	bool werror;
 	bool gave_up; /* there were so many errors that the rest of the text was not checked */
-	struct diag_index *diag_index;
-	struct calls *calls; /* of calls.c */
-	uint32_t call;       /* the call that is expanded; 0: none */
+	struct diag_index *diag_index; /* of diag.c: finds a message that was reported already */
+	struct calls *calls;           /* of calls.c */
+	uint32_t call;                 /* the call that is expanded; 0: none */
 	/* "F = float32, n = 4": what the names in the types of a call's fn stand for; NULL: nothing
 	 */
 	const char *(*bound_text)(struct ctx *cx, const struct fn_call *c);
@@ -384,13 +384,13 @@ struct ctx {
 	} opt;
 	const struct ptgc_tensor *tensors; /* the caller's, by name */
 	size_t ntensors;
-	struct lib *lib;
-	struct elab *elab;
-	struct why *why;   /* of elab/why.c; NULL: nothing is asked for */
-	enum dtype floatx; /* of the main file: what PyTensor's config.floatX gives */
-	bool narrow;       /* with opt.float32, once the user's graph is float32 */
-	uint32_t next_id;
-	vec(struct mapping *) mappings;      /* of files */
+	struct lib *lib;                /* of elab/fn.c: the fns of the library that were parsed */
+	struct elab *elab;              /* of the main file; lowering expands fns with it */
+	struct why *why;                /* of elab/why.c; NULL: nothing is asked for */
+	enum dtype floatx;              /* of the main file: what PyTensor's config.floatX gives */
+	bool narrow;                    /* with opt.float32, once the user's graph is float32 */
+	uint32_t next_id;               /* of a value */
+	vec(struct mapping *) mappings; /* of files */
 	void (*unmap_files)(struct ctx *cx); /* at the end; NULL: there are none */
 	uint32_t may_stay_open;    /* how many large files may stay open, for a sink to copy from */
 	vec(const char *) depends; /* files read, for -MD */
