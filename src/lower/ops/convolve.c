@@ -59,7 +59,8 @@ static struct value *check_not_empty(struct build *b, struct value *v, uint32_t 
 
 	if (!may_be_empty(b->cx, &t))
 		return v;
-	return check(b, v, emit_(b, ONNX_Greater, item_size(b, v, rank), const_int(b, 0)),
+	struct value *size = item_size(b, v, rank);
+	return check(b, v, emit_(b, ONNX_Greater, size, const_int(b, 0)),
 		     "the inputs of a convolution must not be empty");
 }
 
