@@ -91,6 +91,10 @@ struct value *one_for_all(struct batched *m, uint32_t i)
 		return NULL;
 	for (uint32_t k = 0; k < own; k++)
 		axes[k] = k;
+	if (own && !m->ranks[i]) { /* lowered, as a check may read a length at once */
+		struct value *r = squeeze(b, low(b, v), axes, own);
+		return held_by(b, r, r->type, b->span);
+	}
 	return own ? new_node(m, OP_Squeeze, new_ints(m, axes, own), &v, 1) : v;
 }
 
