@@ -22,7 +22,7 @@ from pytensor.tensor.extra_ops import broadcast_to
 from pytensor.tensor.linalg import Cholesky
 from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.reshape import JoinDims
-from pytensor.tensor.shape import Reshape, Shape
+from pytensor.tensor.shape import Reshape, Shape, specify_shape
 from pytensor.tensor.subtensor import Subtensor, indices_from_subtensor
 from pytensor.tensor.type import TensorType
 
@@ -196,6 +196,12 @@ def vectorized(inputs: list[Variable], outputs: list[Variable], batch: Any) -> t
     new_outputs: list[Variable] = []
     for v, old, name in zip(results, outputs, names):
         missing = len(whole) - (v.type.ndim - old.type.ndim)
+        read = set(ancestors([v]))
+        has = {d for x, new in zip(inputs, new_inputs) if new in read for d in dims.get(x, ())}
+        # a dim that no input of v has is 1 long, though the type of v may not say so, as behind a Reshape
+        shape = [n if d in has else 1 for n, d in zip(v.type.shape, whole[missing:])]
+        if shape != list(v.type.shape[: len(shape)]):
+            v = specify_shape(v, (*shape, *v.type.shape[len(shape) :]))
         if missing or any(v.type.broadcastable[: len(whole)]):
             v = broadcast_to(v, (*lengths, *v.shape[len(whole) - missing :]))
         if v.owner is None or v in new_outputs:

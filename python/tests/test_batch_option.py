@@ -142,6 +142,16 @@ def test_two_dims(rng):
 
 
 @pytest.mark.filterwarnings("ignore:xtensor")
+def test_an_output_that_lacks_a_dim(rng):
+    """It has the dim, too, though it is computed behind a Reshape whose type says no length."""
+    rows, n = pt.tensor("rows", shape=(1,), dtype="float64"), pt.lscalar("n")
+    e = ptgc.compile_onnx([s, rows, n], [s + n, rows.reshape((1, n))], batch={s: ("a", "b"), rows: "a"})
+    many, one = rng.normal(size=(3, 2)), rng.normal(size=(3, 1))
+    first, second = e(many, one, 1)
+    np.testing.assert_array_equal(first, many + 1)
+    np.testing.assert_array_equal(second, np.broadcast_to(one[:, None, None], (3, 2, 1, 1)))
+
+
 def test_tensors_with_named_dims(rng):
     from pytensor.xtensor import xtensor
     from pytensor.xtensor.math import exp
