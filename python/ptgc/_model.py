@@ -268,6 +268,23 @@ def expm1_alone(fgraph, node):
     return local_expm1.transform(fgraph, node)
 
 
+@node_rewriter([Elemwise])
+def log1p_of_numbers(fgraph, node):
+    """Log(1 + x) is Log1p(x), and Log(1 - x) is Log1p(-x), also where the 1 has new axes, which local_log1p does not see."""
+    [out] = node.outputs
+    if kind_of(out) != "Log" or kind_of(node.inputs[0]) not in ("Add", "Sub") or len(node.inputs[0].owner.inputs) != 2:
+        return None
+    one, x = node.inputs[0].owner.inputs
+    if kind_of(node.inputs[0]) == "Sub":
+        x = -x
+    elif isinstance(scalar_of(x), Constant):
+        one, x = x, one
+    one = scalar_of(one)
+    if not isinstance(one, Constant) or one.type.ndim or one.data != 1 or x.type != out.type:
+        return None
+    return [pt.log1p(x)]
+
+
 SUMS = scalar.Add | scalar.Sub | scalar.Neg
 in_one_dtype = of_one_dtype(SUMS, ("int32", "int64"), most=math.inf)  # without_opposites() looks at those that stay
 
@@ -333,7 +350,8 @@ def merged(outputs: list[Variable], *passes) -> list[Variable]:
 
 def stabilized(outputs: list[Variable]) -> list[Variable]:
     stabilize = optdb.query(RewriteDatabaseQuery(include=["stabilize"], exclude=LEFT_OUT))
-    return merged(outputs, stabilize, EquilibriumGraphRewriter([expm1_alone], max_use_ratio=100))
+    alone = EquilibriumGraphRewriter([expm1_alone, log1p_of_numbers], max_use_ratio=100)
+    return merged(outputs, stabilize, alone, stabilize)
 
 
 # ---- terms ----

@@ -206,6 +206,17 @@ def check_calls_and_names():
     assert "sigma_inverse_mu = int8(1)\n" in text and "sigma_mu" not in text, text
 
 
+def check_stable(tmp):
+    """A term that the user writes has PyMC's numbers where an exponential overflows."""
+    with pm.Model() as model:
+        x = pm.Flat("x", shape=3)
+        pm.Potential("p", pm.math.log(1 + pm.math.exp(x)).sum() + pm.math.log(1 - pm.math.exp(-x[0])))
+    want = pytensor.function(model.value_vars, [model.logp(), model.dlogp()], mode="FAST_RUN")
+    for gradient in False, True:
+        run, _ = loaded(tmp, model, gradient)
+        check_values("log(1 + exp(x))", model, run, gradient, want, lambda _: [{"x": np.array([1e-9, 800, -800])}])
+
+
 def check_shared():
     """The gradient reads what the density computes; what cancels is computed in neither."""
     text = ptgc.to_ptg(made("negative_binomial"), gradient=True)
@@ -320,6 +331,7 @@ def main(tmp):
     check_own_terms(tmp)
     check_two_groups()
     check_calls_and_names()
+    check_stable(tmp)
     check_shared()
     for name in documented.MODELS:
         check_documented(tmp, name)
