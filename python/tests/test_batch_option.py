@@ -75,6 +75,16 @@ def test_no_points(rng):
         assert dims(e(np.ones((0, 2, 3)), np.ones(0))) == [(0, *v.shape) for v in one]
 
 
+@pytest.mark.parametrize("make", [ptgc.compile_onnx, ptgc.compile_native])
+def test_sizes_of_a_split_at_no_points(rng, make):
+    """Split is the gradient of Join: the sizes of a point are repeated for each, and there is no first one that has them."""
+    v = pt.vector("v", shape=(1,))
+    slope = pt.grad(pt.special.softmax(pt.concatenate([v, -v]))[0], v)
+    by_lane([v], [slope], [rng.normal(size=(3, 1))])
+    for batch, lanes in (("chains", (0,)), ({"v": ("a", "b")}, (0, 4)), ({"v": ("a", "b")}, (4, 0))):
+        assert make([v], [slope], batch=batch)(np.ones((*lanes, 1)))[0].shape == (*lanes, 1)
+
+
 def test_lengths_of_a_user(rng):
     """a, b = t.shape[:2] reads like lengths of a batch, but t.reshape((a, 4, -1)) need not keep the axes of t."""
     t = pt.tensor3("t")

@@ -74,6 +74,21 @@ uint32_t own_rank(const struct batched *m, uint32_t i)
 	return m->n->in[i]->type.rank - m->ranks[i];
 }
 
+/* What Allocs repeat along the first *own axes of v, those of a batch; NULL: the items may differ.
+ * *own becomes how many of these axes it has, of length 1. */
+static struct value *repeated(struct ctx *cx, struct value *v, uint32_t *own)
+{
+	uint32_t core = v->type.rank - *own;
+
+	while (!dims_are_ones(cx, v->type.dims, *own)) {
+		if (!is_call(v->def, OP_Alloc))
+			return NULL;
+		v = v->def->in[0];
+		*own = v->type.rank > core ? v->type.rank - core : 0;
+	}
+	return v;
+}
+
 /* Input i without the batch; NULL: its items may differ */
 struct value *one_for_all(struct batched *m, uint32_t i)
 {
@@ -87,15 +102,23 @@ struct value *one_for_all(struct batched *m, uint32_t i)
 		struct value *r = cast(b, dim_value(b, same), (enum dtype)v->type.dtype);
 		return held_by(b, r, r->type, b->span);
 	}
-	if (!dims_are_ones(b->cx, v->type.dims, own))
+	struct value *in[MAX_RANK + 1], *item = repeated(b->cx, v, &own);
+	if (!item)
 		return NULL;
 	for (uint32_t k = 0; k < own; k++)
 		axes[k] = k;
-	if (own && !m->ranks[i]) { /* lowered, as a check may read a length at once */
-		struct value *r = squeeze(b, low(b, v), axes, own);
+	if (!m->ranks[i]) { /* lowered, as a check may read a length at once */
+		if (!own)
+			return item;
+		struct value *r = squeeze(b, low(b, item), axes, own);
 		return held_by(b, r, r->type, b->span);
 	}
-	return own ? new_node(m, OP_Squeeze, new_ints(m, axes, own), &v, 1) : v;
+	in[0] = own ? new_node(m, OP_Squeeze, new_ints(m, axes, own), &item, 1) : item;
+	if (item == v)
+		return in[0];
+	for (uint32_t k = 0; k < m->ranks[i]; k++)
+		in[1 + k] = v->def->in[1 + own_rank(m, i) + k];
+	return new_node(m, OP_Alloc, NULL, in, 1 + m->ranks[i]);
 }
 
 struct value *same_for_all(struct build *b, struct value *x)
