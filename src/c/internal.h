@@ -54,9 +54,9 @@ struct held {
 	uint32_t axis;
 };
 struct buffer {
-	const char *count; /* of elements; known at the start, unless `open` */
-	uint8_t size;
-	bool open; /* only the run knows the count: rooms.c */
+	const char *count; /* of parts; known at the start, unless `open` */
+	uint32_t size;     /* of a part, in bytes */
+	bool open;         /* only the run knows the count: rooms.c */
 	/* Statements between which it is in use. at() and array_at(), which read it, move `to`; who
 	 * writes to it in a later statement than the one that made it must, too. */
 	uint32_t from, to;
@@ -272,7 +272,7 @@ void make_room_at_top(struct printer *p, const struct value *v, const char *decl
 		      const char *name);
 /* The name of `count` int64_t that a node needs for itself; start: it is known when run() starts */
 const char *make_scratch(struct printer *p, const char *count, bool start);
-/* The number of elements, as far as there is a number for it; -1 if a length is negative */
+/* The number of elements, or the greatest number; -1 if a length is negative */
 const char *room_for(struct printer *p, const char *const *dims, uint32_t rank);
 uint32_t open_loops(struct printer *p, const char *const *dims, uint32_t rank, const char **ix);
 /* Loops over all elements of v; one loop where all that is read lies as v does. It counts the last

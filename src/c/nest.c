@@ -57,6 +57,20 @@ static const char *of_constant(struct printer *p, const struct value *v, const c
 	return loaded(p, t->dtype, textf(p, "%s[%s]", constant_array(p, v), where));
 }
 
+/* Characters of s, but for the digits of names: where a formula is cut must not depend on them, so
+ * that the same loops are one function */
+static size_t text_length(const char *s)
+{
+	size_t n = 0;
+
+	for (size_t len; *s; s += len ? len : 1) {
+		len = word_length(s);
+		n += len && !(*s >= '0' && *s <= '9') ? strcspn(s, "0123456789") < len ? 3 : len
+						      : len + !len;
+	}
+	return n;
+}
+
 static const char *of_formula(struct printer *p, const struct value *v, const char **ix)
 {
 	const struct node *n = v->def;
@@ -72,7 +86,7 @@ static const char *of_formula(struct printer *p, const struct value *v, const ch
 	while (n->out[i] != v)
 		i++;
 	const char *s = op->at(p, n, i, ix);
-	if (op->view || (!v->name && strlen(s) < LONG_TEXT && held(p, v)->readers < 2))
+	if (op->view || (!v->name && text_length(s) < LONG_TEXT && held(p, v)->readers < 2))
 		return s;
 	const char *name = fresh_for(p, v, "t");
 	show_line(p, n);
@@ -144,27 +158,49 @@ const char *place_at(struct printer *p, const struct value *v, const char **ix, 
 
 /* --- the workspace --- */
 
-/* The number of elements; where lengths are no numbers the product stops at the greatest number, so
- * that no workspace is large enough */
-const char *room_for(struct printer *p, const char *const *dims, uint32_t rank)
+/* The product of the lengths that are no numbers, which stops at the greatest number, so that no
+ * workspace is large enough; NULL: all are. *number is the product of the others. */
+static const char *product_of_open(struct printer *p, const char *const *dims, uint32_t rank,
+				   const char **number)
 {
-	const char *number = "1", *all = NULL;
+	const char *all = NULL;
 	int64_t c;
 
+	*number = "1";
 	for (uint32_t i = 0; i < rank; i++)
 		if (is_number_text(dims[i], &c))
-			number = times(p, number, dims[i]);
+			*number = times(p, *number, dims[i]);
 		else
 			all = all ? textf(p, "ptgc_times(%s, %s)", all, dims[i]) : dims[i];
-	if (!all || !strcmp(number, "1") || !strcmp(number, "0"))
-		return !all || !strcmp(number, "0") ? number : all;
+	return strcmp(*number, "0") ? all : NULL;
+}
+
+const char *room_for(struct printer *p, const char *const *dims, uint32_t rank)
+{
+	const char *number, *all = product_of_open(p, dims, rank, &number);
+
+	if (!all || !strcmp(number, "1"))
+		return all ? all : number;
 	return textf(p, "ptgc_times(%s, %s)", all, number);
 }
 
-/* `declared` points to `count` elements of the C type `memory`, whose number is known when run()
- * starts, or when rooms.c takes room for it. The number of its buffer */
+/* The room for an array of elements of *size bytes, as a number of parts, of *size bytes each */
+static const char *parts_of_room(struct printer *p, const char *const *dims, uint32_t rank,
+				 uint32_t *size)
+{
+	const char *number, *all = product_of_open(p, dims, rank, &number);
+	int64_t n;
+
+	if (!all || !is_number_text(number, &n) || n > INT32_MAX / *size)
+		return room_for(p, dims, rank);
+	*size *= (uint32_t)n;
+	return all;
+}
+
+/* `declared` points to elements of the C type `memory`, in `count` parts of `size` bytes. Their
+ * number is known when run() starts, or when rooms.c takes room for it. The number of its buffer */
 static uint32_t declare_room(struct printer *p, const char *declared, const char *count,
-			     const char *memory, uint8_t size, bool start)
+			     const char *memory, uint32_t size, bool start)
 {
 	*vec_push(p->cx->arena, &p->buffers) = (struct buffer){.count = count,
 							       .size = size,
@@ -179,25 +215,27 @@ static uint32_t declare_room(struct printer *p, const char *declared, const char
 void make_room(struct printer *p, const struct value *v, const char *declared, const char *name)
 {
 	struct held *h = held(p, v);
+	uint32_t size = dtypes[v->type.dtype].size;
+	const char *count = parts_of_room(p, h->dims, v->type.rank, &size);
 
 	h->where = MEMORY;
 	h->name = name;
-	h->buffer = declare_room(p, declared, room_for(p, h->dims, v->type.rank),
-				 memory_type(v->type.dtype), dtypes[v->type.dtype].size, h->start);
+	h->buffer = declare_room(p, declared, count, memory_type(v->type.dtype), size, h->start);
 }
 
 void make_room_at_top(struct printer *p, const struct value *v, const char *declared,
 		      const char *name)
 {
 	struct held *h = held(p, v);
+	uint32_t size = dtypes[v->type.dtype].size;
+	const char *count = parts_of_room(p, h->dims, v->type.rank, &size);
 
 	h->where = MEMORY;
 	h->name = name;
 	h->buffer = 0;
 	p->dynamic = true;
 	line(p, "%s = (%s *)(w + top);", declared, memory_type(v->type.dtype));
-	line(p, "if (!ptgc_take_room(&top, %s, %u, bytes, need))",
-	     room_for(p, h->dims, v->type.rank), dtypes[v->type.dtype].size);
+	line(p, "if (!ptgc_take_room(&top, %s, %u, bytes, need))", count, size);
 	line(p, "\treturn PTGC_MORE;");
 }
 
@@ -560,7 +598,7 @@ void copy(struct printer *p, const struct value *to, const struct value *from)
 struct slot {
 	const char *count;
 	int64_t bytes; /* -1: count says it */
-	uint8_t size;
+	uint32_t size;
 	uint32_t free_from;
 };
 

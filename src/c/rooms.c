@@ -37,7 +37,7 @@ struct frame { /* rooms that are taken together */
 struct taking {
 	struct printer *p;
 	vec(struct scope) scopes;
-	struct words names; /* in numbers of elements */
+	struct words names; /* in counts of parts */
 	vec(struct setting) changes;
 	vec(struct spot) grows; /* lines from which on `top` is for a loop that grows */
 	vec(struct frame) frames;
