@@ -384,13 +384,14 @@ struct ctx {
 	} opt;
 	const struct ptgc_tensor *tensors; /* the caller's, by name */
 	size_t ntensors;
-	struct lib *lib;                /* of elab/fn.c: the fns of the library that were parsed */
-	struct elab *elab;              /* of the main file; lowering expands fns with it */
-	struct why *why;                /* of elab/why.c; NULL: nothing is asked for */
-	enum dtype floatx;              /* of the main file: what PyTensor's config.floatX gives */
-	bool narrow;                    /* with opt.float32, once the user's graph is float32 */
-	uint32_t next_id;               /* of a value */
-	vec(struct mapping *) mappings; /* of files */
+	struct lib *lib;       /* of elab/fn.c: the fns of the library that were parsed */
+	struct elab *elab;     /* of the main file; lowering expands fns with it */
+	struct why *why;       /* of elab/why.c; NULL: nothing is asked for */
+	enum dtype floatx;     /* of the main file: what PyTensor's config.floatX gives */
+	bool narrow;           /* with opt.float32, once the user's graph is float32 */
+	uint32_t next_id;      /* of a value */
+	vec(uint64_t) varying; /* bits by value id: from_constants() of lower/fold.c said no */
+	vec(struct mapping *) mappings;      /* of files */
 	void (*unmap_files)(struct ctx *cx); /* at the end; NULL: there are none */
 	uint32_t may_stay_open;    /* how many large files may stay open, for a sink to copy from */
 	vec(const char *) depends; /* files read, for -MD */

@@ -532,23 +532,43 @@ static bool size_is_open(const struct node *n)
 }
 
 /* Of what it computes when it loads the model ONNX Runtime takes no Reshape that must fail. */
-bool from_constants(struct ctx *cx, const struct value *v, bool *open)
+static bool has_bit(const uint64_t *bits, uint32_t id)
+{
+	return bits[id / 64] >> id % 64 & 1;
+}
+
+/* from_constants() says no, and will when v is asked for again: so a chain of values that are asked
+ * for one by one is walked once. */
+static bool varies(struct ctx *cx, const struct value *v)
+{
+	while (cx->varying.len <= v->id / 64)
+		*vec_push(cx->arena, &cx->varying) = 0;
+	cx->varying.at[v->id / 64] |= UINT64_C(1) << v->id % 64;
+	return false;
+}
+
+static bool is_varying(const struct ctx *cx, const struct value *v)
+{
+	return v->id / 64 < cx->varying.len && has_bit(cx->varying.at, v->id);
+}
+
+bool from_constants(struct ctx *cx, const struct value *asked, bool *open)
 {
 	vec(const struct value *) todo = {0};
 	uint64_t *seen = NULL; /* bit per value id, once there are many */
 
 	if (open)
 		*open = false;
-	*vec_push(cx->scratch, &todo) = v;
+	*vec_push(cx->scratch, &todo) = asked;
 	for (uint32_t n = 0; todo.len; n++) {
-		v = todo.at[--todo.len];
+		const struct value *v = todo.at[--todo.len];
 		if (v->data)
 			continue;
-		if (!v->def || !onnx_is_pure(v->def->onnx))
-			return false;
+		if (!v->def || !onnx_is_pure(v->def->onnx) || is_varying(cx, v))
+			return varies(cx, asked);
 		if (n == MANY_SEEN)
 			seen = new_array(cx->scratch, uint64_t, cx->next_id / 64 + 1);
-		if (seen && seen[v->id / 64] >> v->id % 64 & 1)
+		if (seen && has_bit(seen, v->id))
 			continue;
 		if (seen)
 			seen[v->id / 64] |= UINT64_C(1) << v->id % 64;
