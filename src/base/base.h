@@ -345,31 +345,32 @@ struct ctx {
 	uint8_t severity[DIAG_COUNT]; /* as switched by -W */
 	uint32_t *rewritten;          /* nodes, by the flag of the rewrite; NULL: nobody asks */
 	struct strbuf *notes; /* of the pass that runs; NULL: --print-after does not name it */
-	bool werror;
+	bool werror;          /* warnings are errors */
 	bool gave_up; /* there were so many errors that the rest of the text was not checked */
 	struct diag_index *diag_index; /* of diag.c: finds a message that was reported already */
-	struct calls *calls;           /* of calls.c */
+	struct calls *calls;           /* of calls.c: calls of fns, by number */
 	uint32_t call;                 /* the call that is expanded; 0: none */
 	/* "F = float32, n = 4": what the names in the types of a call's fn stand for; NULL: nothing
 	 */
 	const char *(*bound_text)(struct ctx *cx, const struct fn_call *c);
-	struct blames *blames;   /* of graph/blame.c */
-	struct pending *pending; /* of ops/rules_subtensor.c */
+	struct blames *blames; /* of graph/blame.c: messages so far, with what they may be due to */
+	struct pending *pending; /* of ops/rules_subtensor.c: constant indices that an equation may
+				    put out of range later */
 	struct options {
 		int opset;
 		int ml_opset; /* of the domain ai.onnx.ml; 0: see ml_version() */
 		enum ptgc_target target;
-		int runtime;    /* the least release of ONNX Runtime that the model is for: 29 is
-				   1.29; 0: settle_runtime() chooses */
-		int level;      /* of -O */
-		uint64_t flags; /* of flags.def, as bits: flag_is_on() */
-		bool strip;
+		int runtime;       /* the least release of ONNX Runtime that the model is for: 29 is
+				      1.29; 0: settle_runtime() chooses */
+		int level;         /* of -O */
+		uint64_t flags;    /* of flags.def, as bits: flag_is_on() */
+		bool strip;        /* no names of the text, and no places in it */
 		bool float32;      /* float64 becomes float32: src/typed */
 		bool state_inputs; /* states are inputs without a default value */
 #define NUMERICS(field, ...) bool field;
 #include "base/numerics.def"
-		uint64_t external_threshold;
-		bool external;
+		uint64_t external_threshold;   /* bytes from which on a tensor is external */
+		bool external;                 /* large tensors lie in a second file */
 		const char *const *allow_dirs; /* file(...) may read below these too; NULL ends */
 		const char *model_name, *doc_string;
 		int64_t model_version;
@@ -398,7 +399,8 @@ struct ctx {
 	bool io_failed;            /* a file could not be read, for no fault of the input */
 	/* takes what --print-after prints; NULL: no one. A pass asks `notes`, not this. */
 	void (*trace)(const char *text, size_t len);
-	int least_runtime; /* from this release on ONNX Runtime computes the model; 0: unknown */
+	int least_runtime; /* found: from this release on ONNX Runtime computes the model; 0:
+			      unknown. opt.runtime is asked for */
 };
 struct ctx *ctx_new(void); /* NULL: out of memory */
 /* What the pass that runs has to say, as "relu 1". --print-after shows it above the graph, if it

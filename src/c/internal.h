@@ -14,7 +14,7 @@
 #define MAX_FORMULA 24   /* nodes on the longest way through a formula; its walk may recurse */
 #define MAX_NESTED  64   /* loops of one nest */
 #define PLACE       "\1" /* around the number of a buffer in the body, which has no such byte else */
-#define PIECE       "\2" /* alone on a line: the lines behind it, up to PIECE_END, are a piece */
+#define PIECE_BEGIN "\2" /* alone on a line: the lines behind it, up to PIECE_END, are a piece */
 #define PIECE_END   "\3"
 
 #define NAME_CHARS "0123456789_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -212,7 +212,7 @@ const char *fresh_in_file(struct printer *p,
 			  const char *base);       /* outside of run(): with the model's */
 void take_names_of_file(struct printer *p);        /* which all models have */
 bool mentions(const char *text, const char *name); /* does the code read that name? */
-/* Does the name of len characters at s, which is in code, get another value there? */
+/* Does the name of len characters at s, which is in code behind a tab, get another value there? */
 bool is_changed(const char *s, size_t len);
 /* The number of what run() says of a check at s in the .ptg text */
 uint32_t message(struct printer *p, struct span s, const char *text);

@@ -29,11 +29,11 @@ struct kind {
 	uint32_t count; /* how many there are */
 	uint32_t lines;
 	enum tier tier;
-	bool maths;           /* see calls_maths() */
+	bool inlines;         /* see calls_inlined() */
 	vec(uint32_t) groups; /* the functions that begin with one */
 };
 enum item_is {
-	PIECE_OF_CODE,
+	PIECE,
 	STORE,      /* a line that writes to an array: it may be in a group */
 	DEFINITION, /* one that reads no array: it may stand earlier; or a comment */
 	LINE,       /* it stays where it is */
@@ -43,7 +43,7 @@ struct item { /* of the body */
 	enum item_is is;
 	uint32_t kind; /* of a piece */
 	bool result;   /* the piece changes a variable */
-	bool again;    /* it is there with the one before, or behind it, several times */
+	bool repeated; /* it and a neighbour stand side by side, in this order, elsewhere, too */
 };
 struct function {
 	const char *name, *text;
@@ -66,10 +66,10 @@ struct outline {
 	struct words keys;      /* the same of functions */
 	vec(struct function) made;
 	vec(struct open_loop) around;
-	double work; /* of what stays in run() */
-	bool idle;   /* that is little */
+	double work;      /* of what stays in run() */
+	bool run_is_cold; /* that is little */
 };
-struct piece {
+struct code {
 	const char *s, *end;
 	struct words names; /* in their order */
 	vec(bool) own;      /* by number of a name: the piece defines it */
@@ -206,7 +206,7 @@ static const char *next_name(const char *s, const char *end, size_t *len)
 }
 
 /* Has the piece all that a function needs? */
-static bool find_variables(struct outline *o, struct piece *c)
+static bool find_variables(struct outline *o, struct code *c)
 {
 	struct printer *p = o->p;
 	struct words own = {.at = {0}};
@@ -240,7 +240,7 @@ static bool find_variables(struct outline *o, struct piece *c)
 }
 
 /* The variable that name k of the piece is outside; NULL: it is the piece's own */
-static const struct variable *parameter(const struct outline *o, const struct piece *c, uint32_t k)
+static const struct variable *parameter(const struct outline *o, const struct code *c, uint32_t k)
 {
 	const struct sym *s = c->names.at.at[k];
 
@@ -263,7 +263,7 @@ static void add_less_deep(struct strbuf *to, const char *s, const char *end, siz
 
 /* The text of a piece with numbers for its names, and their types: what makes it the function that
  * it is */
-static const char *piece_key(const struct outline *o, const struct piece *c)
+static const char *piece_key(const struct outline *o, const struct code *c)
 {
 	struct strbuf key = {.arena = o->p->cx->arena};
 	size_t len, deep = strspn(c->s, "\t");
@@ -283,7 +283,7 @@ static const char *piece_key(const struct outline *o, const struct piece *c)
 }
 
 /* The lines of the piece, `deep` tabs less deep. &bad is a parameter there. */
-static void add_lines(struct strbuf *to, const struct piece *c, size_t deep)
+static void add_lines(struct strbuf *to, const struct code *c, size_t deep)
 {
 	for (const char *s = c->s; s < c->end; s = line_end(s) + 1) {
 		const char *end = line_end(s);
@@ -300,7 +300,7 @@ static void add_lines(struct strbuf *to, const struct piece *c, size_t deep)
 	}
 }
 
-static struct function *make_function(struct outline *o, const struct piece *c, const char *key,
+static struct function *make_function(struct outline *o, const struct code *c, const char *key,
 				      enum tier tier)
 {
 	struct printer *p = o->p;
@@ -341,7 +341,7 @@ static double rounds_around(const struct outline *o)
 static const char *piece_end(const char *s)
 {
 	size_t tabs = strspn(s, "\t");
-	bool marked = s[tabs] == PIECE[0];
+	bool marked = s[tabs] == PIECE_BEGIN[0];
 
 	if (!marked && (strncmp(s + tabs, "for (int64_t ", 13) || line_end(s)[-1] != '{'))
 		return NULL;
@@ -354,7 +354,7 @@ static const char *piece_end(const char *s)
 bool is_piece_mark(const char *s)
 {
 	s += strspn(s, "\t");
-	return *s == PIECE[0] || *s == PIECE_END[0];
+	return *s == PIECE_BEGIN[0] || *s == PIECE_END[0];
 }
 
 /* Loops that begin or end with the line at s, which stays in run() */
@@ -374,7 +374,7 @@ static void follow_loop(struct outline *o, const char *s)
 
 /* Does it call what gcc puts in the place of the call? That becomes long and slow without the
  * optimiser. */
-static bool calls_maths(const char *s)
+static bool calls_inlined(const char *s)
 {
 	while ((s = strstr(s, "ptgc_")) != NULL) {
 		if (strncmp(s, "ptgc_copy(", 10) && strncmp(s, "ptgc_index(", 11))
@@ -392,7 +392,8 @@ static int by_work(const void *a, const void *b)
 }
 
 /* Says of each kind which tier it is in. Heavy are those that do the most, as many as there is
- * room for; cold are those outside of all loops of run() that do the least. */
+ * room for; cold are those outside of all loops of run() that do the least and call nothing that
+ * gcc inlines. */
 static void find_tiers(struct outline *o)
 {
 	vec(struct kind *) order = {0};
@@ -410,10 +411,10 @@ static void find_tiers(struct outline *o)
 		lines += order.at[n]->lines + LINES_OF_FUNCTION;
 	}
 	for (uint32_t i = order.len; i-- > n;)
-		if (order.at[i]->rounds <= 1 && !order.at[i]->maths &&
+		if (order.at[i]->rounds <= 1 && !order.at[i]->inlines &&
 		    (cold += order.at[i]->work) <= all * COLD_SHARE)
 			order.at[i]->tier = COLD;
-	o->idle = o->work <= all * RUN_SHARE;
+	o->run_is_cold = o->work <= all * RUN_SHARE;
 }
 
 /* --- the items of the body --- */
@@ -438,8 +439,8 @@ static bool is_definition(const struct outline *o, const char *s)
 		return false;
 	for (; (name = next_name(s, end, &len)) != NULL; s = name + len) {
 		uint32_t k = word_number(o->p, &o->known.words, name, len);
-		if (k == UINT32_MAX ? strncmp(name, "top", len) != 0
-				    : strchr(o->known.at.at[k].type, '*') != NULL)
+		bool top = len == 3 && !memcmp(name, "top", 3);
+		if (k == UINT32_MAX ? !top : strchr(o->known.at.at[k].type, '*') != NULL)
 			return false;
 	}
 	return true;
@@ -447,7 +448,7 @@ static bool is_definition(const struct outline *o, const char *s)
 
 /* A line that stays in run(). Those that make room for an array, or copy one, take no more time if
  * they are not optimised. */
-static void count_line(struct outline *o, const char *s)
+static void add_work_of(struct outline *o, const char *s)
 {
 	const char *end = line_end(s);
 
@@ -456,7 +457,7 @@ static void count_line(struct outline *o, const char *s)
 		o->work += rounds_around(o) * work_of(o->p, &o->sizes, s, end);
 }
 
-static uint32_t kind_of(struct outline *o, const struct piece *c)
+static uint32_t kind_of(struct outline *o, const struct code *c)
 {
 	struct printer *p = o->p;
 	const char *key = piece_key(o, c);
@@ -466,7 +467,7 @@ static uint32_t kind_of(struct outline *o, const struct piece *c)
 		add_word(p, &o->kind_keys, key, strlen(key));
 		const char *text = textf(p, "%.*s", (int)(c->end - c->s), c->s);
 		*vec_push(p->cx->arena, &o->kinds) = (struct kind){
-			.lines = count_lines(text), .tier = LIGHT, .maths = calls_maths(text)};
+			.lines = count_lines(text), .tier = LIGHT, .inlines = calls_inlined(text)};
 	}
 	uint32_t number = word_number(p, &o->kind_keys, key, strlen(key));
 	struct kind *k = &o->kinds.at[number];
@@ -479,20 +480,19 @@ static uint32_t kind_of(struct outline *o, const struct piece *c)
 /* The item that begins with the line at s */
 static struct item item_at(struct outline *o, const char *s)
 {
-	struct piece c = {.s = s, .end = piece_end(s)};
+	struct code c = {.s = s, .end = piece_end(s)};
 
 	if (c.end && find_variables(o, &c))
-		return (struct item){s,    c.end, PIECE_OF_CODE, kind_of(o, &c), c.result != NULL,
-				     false};
+		return (struct item){s, c.end, PIECE, kind_of(o, &c), c.result != NULL, false};
 	struct item line = {.s = s, .end = line_end(s) + 1, .is = LINE};
-	struct piece one = {.s = s, .end = line.end};
+	struct code one = {.s = s, .end = line.end};
 	if (is_store(s) && find_variables(o, &one) && !one.result)
 		line.is = STORE;
 	else if (is_comment(s) || is_definition(o, s))
 		line.is = DEFINITION;
 	follow_loop(o, s);
 	if (!is_piece_mark(s))
-		count_line(o, s);
+		add_work_of(o, s);
 	return line;
 }
 
@@ -500,7 +500,7 @@ static struct item item_at(struct outline *o, const char *s)
 
 static bool is_code(const struct item *i)
 {
-	return i->is == PIECE_OF_CODE || i->is == STORE;
+	return i->is == PIECE || i->is == STORE;
 }
 
 /* The next item of code behind i, if only what may stand before it is between; NULL: there is none
@@ -516,14 +516,14 @@ static const struct item *next_code(const struct outline *o, const struct item *
 }
 
 /* The code from `first` to `last`, as one piece */
-static struct piece joined(struct outline *o, const struct item *first, const struct item *last)
+static struct code joined(struct outline *o, const struct item *first, const struct item *last)
 {
 	struct strbuf text = {.arena = o->p->cx->arena};
 
 	for (const struct item *i = first; i <= last; i++)
 		if (is_code(i))
 			sb_add(&text, i->s, (size_t)(i->end - i->s));
-	struct piece c = {.s = text.s, .end = text.s + text.len};
+	struct code c = {.s = text.s, .end = text.s + text.len};
 	if (!find_variables(o, &c))
 		bug("c: loops that are functions make none together");
 	return c;
@@ -538,11 +538,12 @@ static const struct item *end_of_same(struct outline *o, const struct item *firs
 	for (uint32_t k = 0; k < f->items.len; k++, i = k < f->items.len ? next_code(o, i) : i)
 		if (!i || i->is != f->items.at[k].is || i->kind != f->items.at[k].kind)
 			return NULL;
-	struct piece c = joined(o, first, i);
+	struct code c = joined(o, first, i);
 	return !strcmp(piece_key(o, &c), f->key) ? i : NULL;
 }
 
-/* The same for the function that does most of it */
+/* The last item of the longest row from `first` on that a function made earlier does; NULL: none
+ * does any */
 static const struct item *end_of_known(struct outline *o, const struct item *first)
 {
 	const struct kind *k = &o->kinds.at[first->kind];
@@ -555,7 +556,7 @@ static const struct item *end_of_known(struct outline *o, const struct item *fir
 	return last;
 }
 
-/* Finds what is there again. */
+/* Marks the pieces of rows of loops that are there several times. */
 static void find_repeated(struct outline *o)
 {
 	struct printer *p = o->p;
@@ -564,8 +565,8 @@ static void find_repeated(struct outline *o)
 	for (int pass = 0; pass < 2; pass++)
 		for (uint32_t k = 0; k < o->items.len; k++) {
 			struct item *i = &o->items.at[k];
-			const struct item *next = i->is == PIECE_OF_CODE ? next_code(o, i) : NULL;
-			if (!next || next->is != PIECE_OF_CODE)
+			const struct item *next = i->is == PIECE ? next_code(o, i) : NULL;
+			if (!next || next->is != PIECE)
 				continue;
 			const char *pair = textf(p, "%u %u", i->kind, next->kind);
 			if (!pass)
@@ -573,7 +574,7 @@ static void find_repeated(struct outline *o)
 					 has_word(p, &pairs, pair, strlen(pair)) ? &twice : &pairs,
 					 pair, strlen(pair));
 			else if (has_word(p, &twice, pair, strlen(pair)))
-				i->again = o->items.at[next - o->items.at].again = true;
+				i->repeated = o->items.at[next - o->items.at].repeated = true;
 		}
 }
 
@@ -585,7 +586,7 @@ static bool may_join(struct outline *o, const struct item *first, const struct i
 	if (next->is == STORE)
 		return true;
 	const struct kind *a = &o->kinds.at[first->kind], *b = &o->kinds.at[next->kind];
-	return !next->result && a->tier == b->tier && first->again == next->again &&
+	return !next->result && a->tier == b->tier && first->repeated == next->repeated &&
 	       (b->count == 1 || !end_of_known(o, next));
 }
 
@@ -609,7 +610,7 @@ static const struct item *end_of_group(struct outline *o, const struct item *fir
 	return last;
 }
 
-static uint32_t parameter_count(const struct outline *o, const struct piece *c)
+static uint32_t parameter_count(const struct outline *o, const struct code *c)
 {
 	uint32_t n = 0;
 
@@ -619,7 +620,7 @@ static uint32_t parameter_count(const struct outline *o, const struct piece *c)
 }
 
 /* The function for the code c, which is that from `first` to `last` */
-static const struct function *function_of(struct outline *o, const struct piece *c,
+static const struct function *function_of(struct outline *o, const struct code *c,
 					  const struct item *first, const struct item *last)
 {
 	struct printer *p = o->p;
@@ -639,7 +640,7 @@ static const struct function *function_of(struct outline *o, const struct piece 
 }
 
 /* A call of the function f in the place of the code c */
-static void put_call(struct outline *o, const struct piece *c, const struct function *f,
+static void put_call(struct outline *o, const struct code *c, const struct function *f,
 		     struct strbuf *to)
 {
 	uint32_t n = 0;
@@ -661,7 +662,7 @@ static void put_call(struct outline *o, const struct piece *c, const struct func
 static const struct item *put_group(struct outline *o, const struct item *first, struct strbuf *to)
 {
 	const struct item *last = end_of_group(o, first);
-	struct piece c = joined(o, first, last);
+	struct code c = joined(o, first, last);
 
 	if (parameter_count(o, &c) > MOST_PARAMETERS)
 		c = joined(o, first, last = first);
@@ -696,7 +697,7 @@ struct loops loops_as_functions(struct printer *p, const struct interface *f, co
 	find_repeated(&o);
 	for (uint32_t k = 0; k < o.items.len;) {
 		const struct item *i = &o.items.at[k];
-		if (i->is == PIECE_OF_CODE)
+		if (i->is == PIECE)
 			i = put_group(&o, i, &out);
 		else if (!is_piece_mark(i->s))
 			sb_add(&out, i->s, (size_t)(i->end - i->s));
@@ -706,7 +707,7 @@ struct loops loops_as_functions(struct printer *p, const struct interface *f, co
 		tiers[i] = (struct strbuf){.arena = p->cx->arena};
 	for (uint32_t i = 0; i < o.made.len; i++)
 		sb_str(&tiers[o.made.at[i].tier], o.made.at[i].text);
-	struct loops l = {.run = out.s ? out.s : "", .run_is_cold = o.idle};
+	struct loops l = {.run = out.s ? out.s : "", .run_is_cold = o.run_is_cold};
 	for (uint32_t i = 0; i < TIERS; i++)
 		l.functions[i] = tiers[i].s ? tiers[i].s : "";
 	return l;

@@ -271,7 +271,7 @@ static void in_lanes(struct printer *p, enum reduction r, const struct value *x,
 
 	for (uint32_t k = 1; strcmp(first, "0") && k < LANES; k++)
 		all = textf(p, "%s, %s", all, first);
-	line(p, PIECE);
+	line(p, PIECE_BEGIN);
 	line(p, "%s %s[%d] = {%s};", number_type(x->type.dtype), sums, LANES, all);
 	if (calls_function(p, x))
 		go_by_blocks(p, r, x, sums, len, ix, axis);

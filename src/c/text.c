@@ -396,7 +396,7 @@ bool is_changed(const char *s, size_t len)
 {
 	static const char *const with[] = {" = ", " += ", " -= ", " *= ", "++", "--"};
 
-	if (!strncmp(s - 2, "++", 2) || !strncmp(s - 2, "--", 2))
+	if ((s[-1] == '+' || s[-1] == '-') && s[-2] == s[-1])
 		return true;
 	for (size_t i = 0; i < countof(with); i++)
 		if (!strncmp(s + len, with[i], strlen(with[i])))

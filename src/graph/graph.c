@@ -120,7 +120,7 @@ struct node *node_new(struct ctx *cx, const struct op *op, struct span s)
 
 	n->op = op;
 	n->span = s;
-	n->typed = true;
+	n->in_typed_arena = true;
 	return n;
 }
 
@@ -194,7 +194,7 @@ static void keep_sources(struct ctx *cx)
 
 	for (uint32_t i = 0; (source = dim_next_source(cx, &i));) {
 		const struct value *v = *source;
-		if (!v->def || !v->def->typed)
+		if (!v->def || !v->def->in_typed_arena)
 			continue;
 		if (!kept)
 			kept = new_array(cx->scratch, struct value *, cx->next_id);

@@ -62,8 +62,8 @@ struct node {
 	uint16_t nin, nout;
 	uint16_t nattrs;
 	bool dead; /* it stays in its block until drop_unread(), and counts for nothing */
-	/* raw, of the library: the legaliser decides about dtypes, and axes may be an attribute or
-	 * an input at each opset */
+	/* raw, of the library or of the compiler: dtypes outside of the schema are taken, as the
+	 * legaliser decides about them, and axes may be an attribute or an input at each opset */
 	bool lenient : 1;
 	/* raw, of the user, with 'optimise' in the header or without it. Its lengths must keep what
 	 * the header promises. */
@@ -76,7 +76,7 @@ struct node {
 	bool small_ints : 1;       /* its integers are sizes or the like, below 2^31 */
 	bool kernel_is_right : 1;  /* what its kernel gets wrong cannot occur here, or is
 				      mended around it */
-	bool typed : 1;            /* made by node_new(): drop_typed() takes its memory */
+	bool in_typed_arena : 1;   /* made by node_new(): drop_typed() takes its memory */
 	union {
 		struct cv *props;   /* PyTensor level: in the order of the op's signature */
 		struct attr *attrs; /* ONNX level and raw nodes: nattrs of them */
@@ -242,7 +242,7 @@ struct block *body_after(const struct node *n, const struct block *k);
  * The events come in this order: ENTER for a block; for each of its nodes BEFORE, the events of its
  * bodies, AFTER; LEAVE for the block. Nodes may be put before or behind w.at.node: the walk passes
  * over those between w.at.before and w.at.node, and goes on to those behind. A loop that puts
- * another node in the place of w.at.node sets w.at.node to it.
+ * another node in the place of w.at.node sets w.at.node to it. Dead nodes are met, too.
  */
 enum walk_event { WALK_ENTER = 1, WALK_BEFORE = 2, WALK_AFTER = 4, WALK_LEAVE = 8, WALK_END = 16 };
 struct walk {
