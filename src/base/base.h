@@ -240,7 +240,7 @@ struct fn_call {        /* of a fn of the user, or a step of a 'for'; numbered f
 	bool trial;     /* the fn is not called, but expanded to be checked */
 	uint32_t outer; /* the call in which this one stands; 0: none */
 	uint32_t depth;
-	struct bound *bound; /* of elab: what the names in the fn's types stand for here */
+	struct meaning *meanings; /* of elab: of the names in the fn's types */
 };
 uint32_t call_add(struct ctx *cx, const char *fn, uint32_t step, struct span at);
 struct fn_call *call_of(struct ctx *cx, uint32_t number); /* NULL: 0, no call */
@@ -352,7 +352,7 @@ struct ctx {
 	uint32_t call;                 /* the call that is expanded; 0: none */
 	/* "F = float32, n = 4": what the names in the types of a call's fn stand for; NULL: nothing
 	 */
-	const char *(*bound_text)(struct ctx *cx, const struct fn_call *c);
+	const char *(*meanings_text)(struct ctx *cx, const struct fn_call *c);
 	struct blames *blames; /* of graph/blame.c: messages so far, with what they may be due to */
 	struct pending *pending; /* of ops/rules_subtensor.c: constant indices that an equation may
 				    put out of range later */

@@ -105,7 +105,7 @@ static void note_calls(struct ctx *cx, struct diag *d, uint32_t call)
 	uint32_t n = call ? call_of(cx, call)->depth : 0;
 	for (uint32_t i = 0; i < n; i++, call = call_of(cx, call)->outer) {
 		const struct fn_call *c = call_of(cx, call);
-		const char *with = cx->bound_text(cx, c), *comma = with ? ", with " : "";
+		const char *with = cx->meanings_text(cx, c), *comma = with ? ", with " : "";
 		if (n <= SHOWN_CALLS + 1 || i < SHOWN_CALLS / 2 || i >= n - SHOWN_CALLS / 2)
 			note(cx, d, c->at, "in %s%s%s", what_is_here(cx, c), comma,
 			     with ? with : "");

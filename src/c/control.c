@@ -15,21 +15,22 @@ static struct block *block_of(const struct node *n, const char *name)
 /* What is bound inside of a block is not known behind it, but for what is known when run() starts.
  */
 struct scope {
-	struct bound *bound;
+	struct length_text *length_texts;
 	uint32_t count, once, lengths;
 	uint32_t from;
 };
 
 static struct scope enter(struct printer *p)
 {
-	struct scope s = {.count = p->bound.len,
+	struct scope s = {.count = p->length_texts.len,
 			  .once = p->once.len,
 			  .lengths = p->lengths.len,
 			  .from = ++p->statement};
 
-	s.bound = new_array(p->cx->arena, struct bound, p->bound.len + 1u);
-	if (p->bound.len)
-		memcpy(s.bound, p->bound.at, p->bound.len * sizeof(*s.bound));
+	s.length_texts = new_array(p->cx->arena, struct length_text, p->length_texts.len + 1u);
+	if (p->length_texts.len)
+		memcpy(s.length_texts, p->length_texts.at,
+		       p->length_texts.len * sizeof(*s.length_texts));
 	p->statement++;
 	return s;
 }
@@ -39,9 +40,10 @@ static void leave(struct printer *p, const struct scope *s, bool again)
 	p->statement++;
 	if (again)
 		use_buffers(p, s->from);
-	for (uint32_t i = 0; i < p->bound.len; i++)
-		if (p->bound.at[i].indent)
-			p->bound.at[i] = i < s->count ? s->bound[i] : (struct bound){NULL, 0};
+	for (uint32_t i = 0; i < p->length_texts.len; i++)
+		if (p->length_texts.at[i].indent)
+			p->length_texts.at[i] =
+				i < s->count ? s->length_texts[i] : (struct length_text){NULL, 0};
 	p->once.len = s->once;
 	p->lengths.len = s->lengths;
 }

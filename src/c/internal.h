@@ -79,7 +79,7 @@ struct constant { /* one that is read as an array */
 	bool external; /* it lies in the file of weights, at `place` */
 	uint64_t place;
 };
-struct bound {            /* a length that has a text of its own */
+struct length_text {      /* a length that has a text of its own */
 	const char *text; /* NULL: it has none (yet) */
 	uint32_t indent;  /* of the line that defines it; 0: it is known when run() starts */
 };
@@ -107,9 +107,9 @@ struct printer {
 	struct words read; /* names that lines of the body read, when it is complete */
 	vec(uint32_t)
 		last; /* by number of a taken word: n_2, n_3 and so on up to this one are taken */
-	vec(struct bound) bound;        /* by dim */
-	vec(struct named_length) known; /* when run() starts, in order */
-	uint32_t block_indent;          /* of the statements of the open block; 0: none is open */
+	vec(struct length_text) length_texts; /* by dim */
+	vec(struct named_length) known;       /* when run() starts, in order */
+	uint32_t block_indent; /* of the statements of the open block; 0: none is open */
 	vec(struct buffer) buffers;
 	vec(struct once) once;
 	vec(const char *) messages;

@@ -11,9 +11,9 @@
  * a text is made of; 0: it is known when run() starts. */
 static const char *bound_text(struct printer *p, dim d, uint32_t *deep)
 {
-	if (d >= p->bound.len || !p->bound.at[d].text)
+	if (d >= p->length_texts.len || !p->length_texts.at[d].text)
 		return NULL;
-	const struct bound *b = &p->bound.at[d];
+	const struct length_text *b = &p->length_texts.at[d];
 	*deep = b->indent > *deep ? b->indent : *deep;
 	return b->text;
 }
@@ -131,10 +131,10 @@ const char *compared_text(struct printer *p, dim d)
 
 static void bind(struct printer *p, dim d, const char *text, bool start)
 {
-	while (p->bound.len <= d)
-		*vec_push(p->cx->arena, &p->bound) = (struct bound){NULL, 0};
-	if (!p->bound.at[d].text)
-		p->bound.at[d] = (struct bound){text, start ? 0 : p->indent};
+	while (p->length_texts.len <= d)
+		*vec_push(p->cx->arena, &p->length_texts) = (struct length_text){NULL, 0};
+	if (!p->length_texts.at[d].text)
+		p->length_texts.at[d] = (struct length_text){text, start ? 0 : p->indent};
 }
 
 void bind_length(struct printer *p, dim d, const char *text, bool start)
@@ -149,9 +149,9 @@ void bind_length(struct printer *p, dim d, const char *text, bool start)
 
 void unbind_length(struct printer *p, const char *text)
 {
-	for (uint32_t i = 0; i < p->bound.len; i++)
-		if (p->bound.at[i].text == text)
-			p->bound.at[i].text = NULL;
+	for (uint32_t i = 0; i < p->length_texts.len; i++)
+		if (p->length_texts.at[i].text == text)
+			p->length_texts.at[i].text = NULL;
 }
 
 /* A length that takes several operators has a name from here on to the end of the block, if a part

@@ -67,7 +67,7 @@ struct few { /* an equation of names that finitely many sizes satisfy: reported 
 	struct span span;
 };
 
-struct bound {
+struct lower_bound {
 	dim d; /* d >= low */
 	int64_t low;
 };
@@ -85,10 +85,10 @@ struct dims {
 	bool only_ask;        /* dim_only_ask() */
 	uint32_t first_asked; /* the first dim that was made since */
 	vec(struct few) few;
-	const char *asks;         /* the op that asks for equations; NULL: none */
-	vec(dim) zeros;           /* equations that replace no atom: each of these dims is 0 */
-	vec(struct bound) bounds; /* bounds of replaced atoms that no single atom can hold */
-	struct broken broken;     /* for dim_broken(); n is 0: none */
+	const char *asks; /* the op that asks for equations; NULL: none */
+	vec(dim) zeros;   /* equations that replace no atom: each of these dims is 0 */
+	vec(struct lower_bound) bounds; /* bounds of replaced atoms that no single atom can hold */
+	struct broken broken;           /* for dim_broken(); n is 0: none */
 };
 
 /* A linear expression under construction. */

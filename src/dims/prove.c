@@ -203,7 +203,7 @@ bool prove_ge(struct dims *t, const struct lin *l, int64_t k)
 		return true;
 	/* l >= k follows from l - d >= k - low for a recorded bound d >= low */
 	for (uint32_t i = 0; i < t->bounds.len && l->n; i++) {
-		const struct bound *b = &t->bounds.at[i];
+		const struct lower_bound *b = &t->bounds.at[i];
 		struct lin r = *l;
 		int64_t rest;
 		if (!__builtin_sub_overflow(k, b->low, &rest) && lin_add(t, &r, b->d, -1) &&

@@ -126,7 +126,7 @@ static void record_bound(struct dims *t, const struct lin *e, int64_t low)
 	}
 	dim d = lin_dim(t, e);
 	if (d && t->bounds.len < 16)
-		*vec_push(t->arena, &t->bounds) = (struct bound){d, low};
+		*vec_push(t->arena, &t->bounds) = (struct lower_bound){d, low};
 }
 
 /* The atom x is replaced by e: the range of x becomes bounds of e. */

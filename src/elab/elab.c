@@ -540,7 +540,7 @@ static struct elab *elab_new(struct ctx *cx, expand_fn_t *const *expand)
 	e->cx = cx;
 	e->expansions = expand;
 	e->underscore = intern_str(cx, "_");
-	cx->bound_text = bound_text;
+	cx->meanings_text = meanings_text;
 	cx->elab = e;
 	return e;
 }

@@ -207,11 +207,11 @@ static bool run_step(struct elab *e, struct aloop *a, struct loop_state *l, stru
 		struct cv v =
 			it->in ? item_at(e, &st->items[item++], k, it->span) : l->carried[c++].now;
 		if (it->in && v.kind == CV_INT)
-			note_bound(e,
-				   (struct bound){.name = it->name,
-						  .text = arena_printf(e->cx->arena, "%s%llu",
-								       v.neg ? "-" : "",
-								       (unsigned long long)v.u.i)});
+			note_meaning(e, (struct meaning){
+						.name = it->name,
+						.text = arena_printf(e->cx->arena, "%s%llu",
+								     v.neg ? "-" : "",
+								     (unsigned long long)v.u.i)});
 		bind_value(e, it->name, v, it->span)->used = true;
 	}
 	/* a step without statements counts too */

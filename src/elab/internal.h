@@ -40,8 +40,8 @@ struct rest { /* the dims that a '...b' stands for */
 
 /* What a name in the types of a fn stands for in one call: a dtype, a dim, or the dims of '...b'.
  * What an integer in the header of a 'for' is in a step: text */
-struct bound {
-	struct bound *before;
+struct meaning {
+	struct meaning *before;
 	const struct sym *name;
 	const struct rest *rest;
 	const char *text;
@@ -153,17 +153,17 @@ struct elab {
 	bool wanted_wrong;       /* a written type is wrong, which was reported */
 };
 
-#define MAX_FN_DEPTH     200
-#define MAX_EXPANSION    1000000
-#define MAX_WRITTEN_OUT  100000 /* statements of fors */
-#define MAX_JOINED       (1 << 24)
-#define MAX_LEAVES       (1 << 20) /* of a list that is made of lists */
-#define MAX_FILES        10000     /* a file counts for each module that it is in */
-#define MAX_BLOCK_DEPTH  30
-#define MAX_CARRIED      1000 /* values of a loop */
-#define MAX_HINTS        50   /* errors with "did you mean" */
-#define MAX_BOUND_SHOWN  10   /* names of a fn that a message says the meaning of */
-#define MAX_SOLVE_ROUNDS 16   /* passes of solve_dims() */
+#define MAX_FN_DEPTH       200
+#define MAX_EXPANSION      1000000
+#define MAX_WRITTEN_OUT    100000 /* statements of fors */
+#define MAX_JOINED         (1 << 24)
+#define MAX_LEAVES         (1 << 20) /* of a list that is made of lists */
+#define MAX_FILES          10000     /* a file counts for each module that it is in */
+#define MAX_BLOCK_DEPTH    30
+#define MAX_CARRIED        1000 /* values of a loop */
+#define MAX_HINTS          50   /* errors with "did you mean" */
+#define MAX_MEANINGS_SHOWN 10   /* names of a fn that a message says the meaning of */
+#define MAX_SOLVE_ROUNDS   16   /* passes of solve_dims() */
 
 expand_fn_t elab_scan, elab_scalar_loop, elab_if_else, elab_lazy_if_else, elab_from_graph;
 
@@ -215,8 +215,8 @@ enum dtype written_dtype(struct elab *e, struct expr x); /* of a type; DT_NONE: 
 bool generic_name(const struct sym *s); /* can s be a generic dtype of a fn, such as F or T1? */
 bool is_for_item(const struct elab *e, const struct sym *name); /* of the for around it */
 /* Messages about the fn or step that is expanded say what the name stands for. */
-void note_bound(struct elab *e, struct bound b);
-const char *bound_text(struct ctx *cx, const struct fn_call *c); /* of struct ctx */
+void note_meaning(struct elab *e, struct meaning m);
+const char *meanings_text(struct ctx *cx, const struct fn_call *c); /* of struct ctx */
 /* ... in a file: a fn, a const, an alias, a list as an array; NULL: nothing */
 struct global *find_global(struct elab *e, enum global_kind kind, const void *in, const void *name);
 struct global *add_global(struct elab *e, enum global_kind kind, const void *in, const void *name);

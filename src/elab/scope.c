@@ -134,7 +134,7 @@ struct binding *bind_value(struct elab *e, struct sym *name, struct cv v, struct
 	b = new_binding(e, name, s);
 	b->kind = v.kind;
 	if (v.kind == CV_DTYPE && generic_name(name))
-		note_bound(e, (struct bound){.name = name, .dtype = v.u.dtype});
+		note_meaning(e, (struct meaning){.name = name, .dtype = v.u.dtype});
 	if (v.kind == CV_VALUE) {
 		b->u.v = v.u.v;
 		b->weak = v.weak;
@@ -177,7 +177,7 @@ struct binding *bind_dim(struct elab *e, struct sym *name, dim d, struct span s)
 	struct binding *b = new_dim_binding(e, name, s);
 
 	b->u.d = d;
-	note_bound(e, (struct bound){.name = name, .d = d});
+	note_meaning(e, (struct meaning){.name = name, .d = d});
 	return b;
 }
 
@@ -187,48 +187,48 @@ struct binding *bind_rest(struct elab *e, struct sym *name, struct rest *rest, s
 
 	b->is_rest = true;
 	b->u.rest = rest;
-	note_bound(e, (struct bound){.name = name, .rest = rest});
+	note_meaning(e, (struct meaning){.name = name, .rest = rest});
 	return b;
 }
 
 /* ---- what messages say of names in types ---- */
 
 /* Notes what a name of the fn or of the step that is expanded stands for. */
-void note_bound(struct elab *e, struct bound b)
+void note_meaning(struct elab *e, struct meaning m)
 {
 	struct fn_call *c = e->frame->library ? NULL : call_of(e->cx, e->cx->call);
 
 	if (!c)
 		return;
-	struct bound *kept = new (e->cx->arena, struct bound);
-	*kept = b;
-	kept->before = c->bound;
-	c->bound = kept;
+	struct meaning *kept = new (e->cx->arena, struct meaning);
+	*kept = m;
+	kept->before = c->meanings;
+	c->meanings = kept;
 }
 
 /* "F = float32, n = 4, ...b = [2, k]", in the order of the fn's types */
-const char *bound_text(struct ctx *cx, const struct fn_call *c)
+const char *meanings_text(struct ctx *cx, const struct fn_call *c)
 {
-	const struct bound *list[MAX_BOUND_SHOWN];
+	const struct meaning *list[MAX_MEANINGS_SHOWN];
 	struct strbuf s = {.arena = cx->arena};
 	uint32_t n = 0, all = 0;
 
-	for (const struct bound *b = c->bound; b; b = b->before)
+	for (const struct meaning *m = c->meanings; m; m = m->before)
 		all++;
-	for (const struct bound *b = c->bound; b; b = b->before)
-		if (all-- <= MAX_BOUND_SHOWN)
-			list[n++] = b;
+	for (const struct meaning *m = c->meanings; m; m = m->before)
+		if (all-- <= MAX_MEANINGS_SHOWN)
+			list[n++] = m;
 	for (const char *comma = ""; n-- > 0; comma = ", ") {
-		const struct bound *b = list[n];
-		sb_printf(&s, "%s%s%s = ", comma, b->rest ? "..." : "", b->name->s);
-		if (b->rest)
+		const struct meaning *m = list[n];
+		sb_printf(&s, "%s%s%s = ", comma, m->rest ? "..." : "", m->name->s);
+		if (m->rest)
 			sb_str(&s, "[");
-		for (uint32_t i = 0; b->rest && i < b->rest->n; i++)
-			sb_printf(&s, "%s%s", i ? ", " : "", dim_str(cx, b->rest->at[i]));
-		sb_str(&s, b->rest    ? "]"
-			   : b->text  ? b->text
-			   : b->dtype ? dtypes[b->dtype].name
-				      : dim_str(cx, b->d));
+		for (uint32_t i = 0; m->rest && i < m->rest->n; i++)
+			sb_printf(&s, "%s%s", i ? ", " : "", dim_str(cx, m->rest->at[i]));
+		sb_str(&s, m->rest    ? "]"
+			   : m->text  ? m->text
+			   : m->dtype ? dtypes[m->dtype].name
+				      : dim_str(cx, m->d));
 	}
 	return s.s;
 }

@@ -13,7 +13,7 @@ static void say_calls(struct ctx *cx, uint32_t call, bool tried, struct strbuf *
 {
 	for (; call; call = call_of(cx, call)->outer) {
 		const struct fn_call *c = call_of(cx, call);
-		const char *with = cx->bound_text(cx, c);
+		const char *with = cx->meanings_text(cx, c);
 		if (tried && !c->outer) {
 			sb_printf(out, "  in '%s', which nothing calls%s%s\n", c->fn,
 				  with ? "; tried with " : "", with ? with : "");

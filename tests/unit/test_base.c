@@ -233,7 +233,7 @@ static void test_calls(void **state)
 	struct span a = {f->base, f->base + 3}, b = {f->base + 4, f->base + 7}, s[2000];
 	uint32_t call, outer = call_add(cx, "A", 0, a), inner;
 
-	cx->bound_text = no_text;
+	cx->meanings_text = no_text;
 	assert_int_equal(place_in_call(cx, a, 0).begin, a.begin);
 	assert_int_equal(text_place(cx, a, &call).begin, a.begin);
 	assert_int_equal(call, 0);
