@@ -310,6 +310,12 @@ const char *did_you_mean(const char *name, const char *const *candidates, size_t
 extern const char *const target_names[PTGC_C + 1];    /* as --target takes them */
 extern const char *const math_names[PTGC_NATIVE + 1]; /* as --math takes them */
 #define MAX_RANK 64                                   /* of a type: NumPy's limit */
+/* Place `at` of n, such as an axis, as a place from the front: -1 is the last one. If `at` is out
+ * of range, so is the result. */
+static inline int64_t from_front(int64_t at, int64_t n)
+{
+	return at < 0 ? at + n : at;
+}
 /* opsets.def: the first enumerator behind the rows is one more than the last of them. */
 enum {
 #define ONNX_OPSET(opset, ...) ROW_OF_OPSET_##opset,

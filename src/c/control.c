@@ -462,8 +462,7 @@ void scan_put(struct printer *p, const struct node *n)
 			cannot(p, n, "stacks along the first axis only");
 	for (uint32_t k = 0; k < rows; k++) {
 		const struct value *x = n->in[states + k];
-		int64_t axis = axes ? axes[k] : 0;
-		axis += axis < 0 ? x->type.rank : 0;
+		int64_t axis = from_front(axes ? axes[k] : 0, x->type.rank);
 		const char *len = length(p, x, (uint32_t)axis);
 		if (steps)
 			must_equal(p, len, steps, "lengths do not fit");

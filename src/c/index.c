@@ -24,7 +24,7 @@ static const char *in_range(struct printer *p, const struct node *n, const char 
 	}
 
 	if (number && is_number_text(len, &size) && k >= -size && k < size)
-		return number_text(p, k < 0 ? k + size : k);
+		return number_text(p, from_front(k, size));
 	p->flags = true;
 	const char *found = textf(p, "ptgc_index(%s, %s, %u, &bad)", i, len,
 				  failure(p, n, "an index is out of range"));
@@ -117,7 +117,7 @@ const char *gather_at(struct printer *p, const struct node *n, uint32_t r, const
 		int64_t count;
 		if (dim_is_const(p->cx, x->type.dims[0], &count) && k >= -count && k < count &&
 		    held(p, x)->where == UNSEEN)
-			return element(p, x, k < 0 ? k + count : k);
+			return element(p, x, from_front(k, count));
 	}
 	bool within = counts_within_axis(p, i, x, axis);
 	for (uint32_t j = 0; j < axis; j++)

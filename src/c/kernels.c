@@ -99,7 +99,7 @@ static const char *padding(struct printer *p, const struct node *n, uint32_t k, 
 		cannot(p, n, "needs axes that are known while compiling");
 	for (int64_t i = 0; i < count; i++)
 		if (tensor_int(n->in[3]->data, n->in[3]->data->splat ? 0 : (uint64_t)i, &axis) &&
-		    (uint32_t)(axis < 0 ? axis + rank : axis) == k)
+		    (uint32_t)from_front(axis, rank) == k)
 			return element(p, n->in[1], i + (end ? count : 0));
 	return "0";
 }
@@ -341,7 +341,7 @@ void cumsum_put(struct printer *p, const struct node *n)
 
 	if (!is_number_text(element(p, n->in[1], 0), &axis))
 		cannot(p, n, "needs an axis that is known while compiling");
-	axis += axis < 0 ? x->type.rank : 0;
+	axis = from_front(axis, x->type.rank);
 	make_array(p, y);
 	for (uint32_t i = 0; i < x->type.rank; i++) {
 		one[0] = length(p, x, i);

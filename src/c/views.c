@@ -156,10 +156,9 @@ void reshape_shape(struct printer *p, const struct node *n)
 void flatten_shape(struct printer *p, const struct node *n)
 {
 	const struct value *x = n->in[0];
-	int64_t axis = int_of_attr(n, "axis", 1);
+	uint32_t axis = onnx_axis(n, 1);
 	const char *known[2] = {"1", "1"};
 
-	axis += axis < 0 ? x->type.rank : 0;
 	for (uint32_t k = 0; k < x->type.rank; k++)
 		known[k >= axis] = times(p, known[k >= axis], length(p, x, k));
 	set_lengths(p, n->out[0], known);
@@ -291,8 +290,7 @@ void slice_shape(struct printer *p, const struct node *n)
 	for (uint32_t i = 0; i < count; i++) {
 		if (!is_number_text(slice_input(p, n, 3, i, i), &axis))
 			cannot(p, n, "needs axes that are known while compiling");
-		axis += axis < 0 ? x->type.rank : 0;
-		set_slice_axis(p, n, (uint32_t)axis, i, known);
+		set_slice_axis(p, n, (uint32_t)from_front(axis, x->type.rank), i, known);
 	}
 	set_lengths(p, n->out[0], known);
 }
@@ -489,9 +487,8 @@ const char *trilu_at(struct printer *p, const struct node *n, uint32_t i, const 
 
 static uint32_t first_of_shape(const struct node *n)
 {
-	int64_t first = int_of_attr(n, "start", 0), rank = n->in[0]->type.rank;
+	int64_t rank = n->in[0]->type.rank, first = from_front(int_of_attr(n, "start", 0), rank);
 
-	first += first < 0 ? rank : 0;
 	return (uint32_t)(first < 0 ? 0 : first > rank ? rank : first);
 }
 

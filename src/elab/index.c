@@ -270,7 +270,7 @@ static struct cv literal_element(struct elab *e, const struct cv *list, const st
 		    !cv_as_dim(e, &items[i], &d) || !dim_is_const(e->cx, d, &k) || k < -count ||
 		    k >= count)
 			return (struct cv){.kind = CV_NONE};
-		k = k < 0 ? k + count : k;
+		k = from_front(k, count);
 		v = v.kind == CV_DATA ? data_row(e, v.u.data, (uint32_t)k, s) : v.u.items[k];
 	}
 	return cv_is_weak(&v) || v.kind == CV_BOOL ? v : (struct cv){.kind = CV_NONE};
@@ -289,7 +289,7 @@ static bool tuple_bound(struct elab *e, const struct cv *c, int64_t count, int64
 	if ((c->kind != CV_INT && c->kind != CV_DIM) || !cv_as_dim(e, c, &d) ||
 	    !dim_is_const(e->cx, d, k))
 		return false;
-	*k += *k < 0 ? count : 0;
+	*k = from_front(*k, count);
 	*k = *k < low ? low : *k > high ? high : *k;
 	return true;
 }

@@ -127,7 +127,7 @@ struct value *as_column(struct build *b, struct value *v, const struct tensor *a
 	for (uint64_t i = 0; i < axes->count; i++) {
 		if (!tensor_int(axes, i, &axis) || axis < -rank || axis >= rank)
 			return NULL;
-		put[axis < 0 ? axis + rank : axis] = true;
+		put[from_front(axis, rank)] = true;
 	}
 	if (!put[rank - 1])
 		return NULL;
@@ -156,7 +156,7 @@ struct value *unsqueeze(struct build *b, struct value *v, const int64_t *axes, u
 		return v;
 	}
 	for (uint32_t i = 0; i < n; i++)
-		put[axes[i] < 0 ? axes[i] + rank : axes[i]] = true;
+		put[from_front(axes[i], rank)] = true;
 	if (is_constant(v)) {
 		for (uint32_t i = 0; i < rank; i++)
 			shape[i] = put[i] ? 1 : v->data->shape[from++];
@@ -176,7 +176,7 @@ struct value *squeeze(struct build *b, struct value *v, const int64_t *axes, uin
 	if (!n)
 		return v;
 	for (uint32_t i = 0; i < n; i++)
-		drop[axes[i] < 0 ? axes[i] + v->type.rank : axes[i]] = true;
+		drop[from_front(axes[i], v->type.rank)] = true;
 	if (is_constant(v)) {
 		for (uint32_t i = 0; i < v->type.rank; i++)
 			if (!drop[i])

@@ -146,7 +146,7 @@ void emit_n(struct build *b, enum onnx_id op, struct value **in, uint32_t nin, s
 static void count_from_start(uint32_t rank, int64_t *axes, uint64_t n)
 {
 	for (uint64_t i = 0; i < n; i++)
-		axes[i] += axes[i] < 0 ? rank : 0;
+		axes[i] = from_front(axes[i], rank);
 }
 
 /* The same for axes that are an input. Those of a weight become numbers of the model, too: the
@@ -181,8 +181,8 @@ void emit_like(struct build *b, const struct node *like, struct value **in, stru
 	for (uint32_t i = 0; i < like->nattrs; i++) {
 		struct attr *a = attr_add(b, "", AT_INT);
 		*a = like->attrs[i];
-		if (finds && !strcmp(a->name, "axis") && a->u.i < 0)
-			a->u.i += rank;
+		if (finds && !strcmp(a->name, "axis"))
+			a->u.i = from_front(a->u.i, rank);
 		if (!reduces || a->kind != AT_INTS)
 			continue;
 		int64_t *axes = new_array(b->cx->arena, int64_t, a->n + 1);

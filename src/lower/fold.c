@@ -284,7 +284,7 @@ static int64_t find_block(const struct tensor *t, const struct tensor *at, uint6
 		uint64_t n = i * (uint64_t)depth + (uint64_t)axis;
 		if (!tensor_int(at, n, &k) || k < -t->shape[axis] || k >= t->shape[axis])
 			return -1;
-		first += k < 0 ? k + t->shape[axis] : k;
+		first += from_front(k, t->shape[axis]);
 	}
 	return first;
 }

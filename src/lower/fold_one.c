@@ -174,7 +174,7 @@ static struct value *fold_slice(struct build *b, const struct tensor *x, struct 
 		for (uint32_t j = 1; j < nin; j++)
 			if (!tensor_int(in[j]->data, i, &k[j - 1]))
 				return NULL;
-		int64_t axis = k[2] < 0 ? k[2] + x->rank : k[2];
+		int64_t axis = from_front(k[2], x->rank);
 		if (axis < 0 || axis >= x->rank || k[3] < 1)
 			return NULL; /* backwards: left to the node */
 		int64_t n = x->shape[axis];

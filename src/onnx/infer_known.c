@@ -249,7 +249,7 @@ dim known_shape(struct infer *f, uint32_t i)
 	struct type t = input_type(f, 0);
 	int64_t start = int_attr(f, "start");
 
-	start += start < 0 ? t.rank : 0;
+	start = from_front(start, t.rank);
 	return t.dims[(start < 0 ? 0 : start) + i];
 }
 
@@ -286,7 +286,7 @@ dim known_gather(struct infer *f, uint32_t i)
 
 	if (!k || input_type(f, 0).rank != 1 || !at || !dim_is_const(f->cx, at, &v))
 		return DIM_NONE;
-	v += v < 0 ? k->n : 0;
+	v = from_front(v, k->n);
 	return v >= 0 && v < k->n ? k->at[v] : DIM_NONE;
 }
 
@@ -304,7 +304,7 @@ dim known_slice(struct infer *f, uint32_t i)
 	    (input(f, 4) && !input_const(f, 4, 0, &step)))
 		return DIM_NONE;
 	start = clamp_int(start, -(int64_t)MAX_KNOWN - 1, MAX_KNOWN);
-	start = clamp_int(start + (start < 0 ? k->n : 0), 0, (int64_t)k->n - (step < 0));
+	start = clamp_int(from_front(start, k->n), 0, (int64_t)k->n - (step < 0));
 	step = clamp_int(step, -(int64_t)MAX_KNOWN - 1, MAX_KNOWN + 1);
 	start += step * i;
 	return start >= 0 && start < k->n ? k->at[start] : DIM_NONE;

@@ -391,7 +391,7 @@ bool resolve_axis(struct infer *f, int64_t axis, uint32_t rank, uint32_t *a)
 			    rank);
 		return false;
 	}
-	*a = (uint32_t)(axis < 0 ? axis + rank : axis);
+	*a = (uint32_t)from_front(axis, rank);
 	return true;
 }
 

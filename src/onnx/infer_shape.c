@@ -97,8 +97,8 @@ enum onnx_infer_result onnx_shape(struct infer *f)
 	int64_t end = find_attr(f->n, "end") ? int_attr(f, "end") : rank;
 	dim *d = dims_alloc(f, 1);
 
-	start += start < 0 ? rank : 0;
-	end += end < 0 ? rank : 0;
+	start = from_front(start, rank);
+	end = from_front(end, rank);
 	start = start < 0 ? 0 : start > rank ? rank : start;
 	end = end < 0 ? 0 : end > rank ? rank : end;
 	d[0] = const_dim(f, end > start ? end - start : 0);
@@ -533,7 +533,7 @@ enum onnx_infer_result onnx_flatten(struct infer *f)
 			    type_str(f->cx, t));
 		return ONNX_ERROR;
 	}
-	uint32_t a = (uint32_t)(axis < 0 ? axis + t.rank : axis);
+	uint32_t a = (uint32_t)from_front(axis, t.rank);
 	dim *d = dims_alloc(f, 2);
 	d[0] = dims_product(f->cx, t.dims, a);
 	d[1] = dims_product(f->cx, t.dims + a, t.rank - a);

@@ -178,7 +178,7 @@ uint32_t onnx_axis(const struct node *n, int64_t otherwise)
 {
 	int64_t axis = int_of_attr(n, "axis", otherwise);
 
-	return (uint32_t)(axis < 0 ? axis + n->in[0]->type.rank : axis);
+	return (uint32_t)from_front(axis, n->in[0]->type.rank);
 }
 
 uint32_t onnx_perm(const struct node *n, uint32_t i)
@@ -215,7 +215,7 @@ int onnx_axes(const struct node *n, uint32_t rank, int *axes)
 		axis = list ? list->u.ints[i] : 0;
 		if (!list && !tensor_int(t, i, &axis))
 			return -1;
-		axes[i] = (int)(axis < 0 ? axis + rank : axis);
+		axes[i] = (int)from_front(axis, rank);
 	}
 	return (int)count;
 }

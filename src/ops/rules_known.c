@@ -298,7 +298,7 @@ dim kn_shape_i(struct ctx *cx, struct node *n, uint32_t i)
 	int64_t axis = prop_int(cx, n, "i");
 
 	(void)i;
-	return t->dims[axis < 0 ? axis + t->rank : axis];
+	return t->dims[from_front(axis, t->rank)];
 }
 
 /* Join of vectors and MakeVector: the elements of all inputs, one after another. */
@@ -422,7 +422,7 @@ static dim element_of_rows(struct ctx *cx, const struct node *n)
 	    !dim_is(cx, n->in[0]->type.dims[list->n - 1], len) ||
 	    !read_const_index(cx, n, &list->u.items[list->n - 1], &at) || at < -len || at >= len)
 		return DIM_NONE;
-	return k->at[at < 0 ? at + len : at];
+	return k->at[from_front(at, len)];
 }
 
 dim kn_subtensor(struct ctx *cx, struct node *n, uint32_t i)
@@ -438,7 +438,7 @@ dim kn_subtensor(struct ctx *cx, struct node *n, uint32_t i)
 		return sliced_element(cx, n, k, &list->u.items[0], i);
 	if (!read_const_index(cx, n, &list->u.items[0], &at) || at < -(int64_t)k->n || at >= k->n)
 		return DIM_NONE;
-	return k->at[at < 0 ? at + k->n : at];
+	return k->at[from_front(at, k->n)];
 }
 
 /* x[i].set(y) of a known vector: the lengths of Fourier transforms are computed so. */
@@ -451,7 +451,7 @@ dim kn_setsubtensor(struct ctx *cx, struct node *n, uint32_t i)
 	if (!k || !y || list->n != 1 || list->u.items[0].kind == CV_SLICE ||
 	    !read_const_index(cx, n, &list->u.items[0], &at) || at < -(int64_t)k->n || at >= k->n)
 		return DIM_NONE;
-	return (at < 0 ? at + k->n : at) == i ? y : i < k->n ? k->at[i] : DIM_NONE;
+	return from_front(at, k->n) == i ? y : i < k->n ? k->at[i] : DIM_NONE;
 }
 
 /* --- integers of a batch --- */

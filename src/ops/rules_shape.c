@@ -277,7 +277,7 @@ int checked_axis(struct ctx *cx, struct node *n, const char *name)
 	int64_t rank = n->in[0]->type.rank, a = prop_int(cx, n, name);
 
 	if (a >= -rank && a < rank)
-		return (int)(a < 0 ? a + rank : a);
+		return (int)from_front(a, rank);
 	if (rank)
 		error(cx, n->span, E_RANGE, "%s: axis %lld is out of range for %s", n->op->name,
 		      (long long)a, type_str(cx, n->in[0]->type));
@@ -637,9 +637,8 @@ bool sh_reshape(struct ctx *cx, struct node *n)
 bool sh_joindims(struct ctx *cx, struct node *n)
 {
 	const struct type *x = &n->in[0]->type;
-	int64_t at = prop_int(cx, n, "start_axis"), count = prop_int(cx, n, "n_axes");
-	if (at < 0)
-		at += x->rank;
+	int64_t at = from_front(prop_int(cx, n, "start_axis"), x->rank);
+	int64_t count = prop_int(cx, n, "n_axes");
 	if (at < 0 || count < 0 || at > x->rank || count > x->rank - at) {
 		error(cx, n->span, E_RANGE,
 		      "%s: %lld axes from axis %lld on are out of range for %s", n->op->name,

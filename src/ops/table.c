@@ -230,7 +230,7 @@ uint32_t prop_axis(struct ctx *cx, const struct node *n, const char *name)
 {
 	int64_t axis = prop_int(cx, n, name);
 
-	return (uint32_t)(axis < 0 ? axis + n->in[0]->type.rank : axis);
+	return (uint32_t)from_front(axis, n->in[0]->type.rank);
 }
 
 bool prop_bool(struct ctx *cx, const struct node *n, const char *name)
@@ -272,7 +272,7 @@ static bool add_axis(struct ctx *cx, const struct node *n, const struct cv *v, i
 		      (long long)a, rank, rank == 1 ? "" : "s");
 		return false;
 	}
-	a += a < 0 ? rank : 0;
+	a = from_front(a, rank);
 	if (seen[a]) {
 		error(cx, s, E_RANGE, "%s: axis %d is given twice", n->op->name, (int)a);
 		return false;

@@ -140,7 +140,7 @@ static uint32_t sliced_axes(const struct node *n, int64_t *axes)
 	if (n->nin < 4 || !ints_of(n->in[3], axes, MAX_RANK))
 		return 0;
 	for (uint32_t i = 0; i < n->in[3]->data->count; i++) {
-		axes[i] += axes[i] < 0 ? n->in[0]->type.rank : 0;
+		axes[i] = from_front(axes[i], n->in[0]->type.rank);
 		if (axes[i] <= 0)
 			return 0;
 	}

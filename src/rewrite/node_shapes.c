@@ -32,7 +32,7 @@ struct value *drop_slice(struct ctx *cx, struct node *n)
 		    !known_int(cx, n->in[3], i, &axis) ||
 		    (n->nin > 4 && n->in[4] && !known_int(cx, n->in[4], i, &step)) || step != 1)
 			return NULL;
-		axis += axis < 0 ? x->type.rank : 0;
+		axis = from_front(axis, x->type.rank);
 		if (!dim_is_const(cx, x->type.dims[axis], &length) || end < length ||
 		    (start && start > -length))
 			return NULL;
@@ -311,7 +311,7 @@ struct value *slice_before_expand(struct ctx *cx, struct node *n)
 	for (uint64_t i = 0; i < n->in[3]->data->count; i++) {
 		if (!known_int(cx, n->in[3], i, &axis))
 			return NULL;
-		axis += axis < 0 ? rank : 0;
+		axis = from_front(axis, rank);
 		if (axis >= rank - covered) /* the lengths would have to be others */
 			return NULL;
 	}

@@ -156,7 +156,7 @@ static bool lower_wide_fourier(struct build *b, struct node *k, const struct wid
 		length = same_for_all(b, reshape(b, cast(b, length, DT_INT64), flat, 1));
 	}
 	known_int(b->cx, low(b, k->in[2]), 0, &axis);
-	axis += axis < 0 ? r->rank - 1 : 0;
+	axis = from_front(axis, r->rank - 1);
 	memcpy(d, x->type.dims, (batch + r->rank - 1u) * sizeof(dim));
 	d[batch + axis] = r->dims[axis];
 	struct type whole = type_of((enum dtype)r->dtype, batch + r->rank, d);

@@ -389,7 +389,7 @@ bool batch_repeat(struct batched *m)
 	if (one_for_all(m, 1))
 		return batch_along_axes(m);
 	int64_t axis = prop_int(b->cx, &core, "axis");
-	axis += axis < 0 ? m->ranks[0] : 0;
+	axis = from_front(axis, m->ranks[0]);
 	struct value *x = m->n->in[0], *r = cast(b, low(b, m->n->in[1]), DT_INT64);
 	dim length = x->type.dims[own_rank(m, 0) + axis], given = r->type.dims[own];
 	dim *d = new_dims(b->cx, own + 1);

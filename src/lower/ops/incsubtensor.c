@@ -65,8 +65,7 @@ static struct value *slice_indices(struct build *b, struct index *ix, dim size)
 	bool inside = fixed && v[0] >= 0 && v[1] >= 0 && v[2] > 0 && v[1] != INT64_MAX &&
 		      dim_ge(b->cx, size, v[1]);
 	if (inside || (fixed && v[2] > 0 && dim_is_const(b->cx, size, &n))) {
-		int64_t len = 0, start = v[0] < 0 ? v[0] + n : v[0],
-			stop = v[1] < 0 ? v[1] + n : v[1];
+		int64_t len = 0, start = from_front(v[0], n), stop = from_front(v[1], n);
 		start = start < 0 ? 0 : start;
 		stop = stop > n ? n : stop;
 		for (int64_t i = start; i < stop && len <= MAX_CONSTANT_INDEX; i += v[2]) {

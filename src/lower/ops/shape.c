@@ -401,7 +401,7 @@ bool lower_shape_i(struct build *b, struct node *n)
 	const struct type *t = &n->in[0]->type;
 	int64_t i = prop_int(b->cx, n, "i");
 
-	set_lowered(b, n, 0, dim_value(b, t->dims[i < 0 ? i + t->rank : i]));
+	set_lowered(b, n, 0, dim_value(b, t->dims[from_front(i, t->rank)]));
 	return true;
 }
 

@@ -25,7 +25,7 @@ static bool cut_of_bound(struct build *b, struct value *bound, struct cut otherw
 	if (!known_int(b->cx, bound, 0, &k) || k == INT64_MIN)
 		return false;
 	if (dim_is_const(b->cx, size, &n)) {
-		k = k < 0 ? k + n : k;
+		k = from_front(k, n);
 		k = k < 0 ? 0 : k > n ? n : k;
 		*cut = (struct cut){k, k == n};
 		return true;
