@@ -98,7 +98,7 @@ static const char *padding(struct printer *p, const struct node *n, uint32_t k, 
 	if (!n->in[3]->data || !dim_is_const(p->cx, n->in[3]->type.dims[0], &count))
 		cannot(p, n, "needs axes that are known while compiling");
 	for (int64_t i = 0; i < count; i++)
-		if (tensor_int(n->in[3]->data, n->in[3]->data->splat ? 0 : (uint64_t)i, &axis) &&
+		if (tensor_int(n->in[3]->data, (uint64_t)i, &axis) &&
 		    (uint32_t)from_front(axis, rank) == k)
 			return element(p, n->in[1], i + (end ? count : 0));
 	return "0";

@@ -464,12 +464,11 @@ const char *literal(struct printer *p, const struct tensor *t, uint64_t i)
 {
 	int64_t v;
 
-	i = t->splat ? 0 : i;
 	if (is_float(t->dtype))
 		return float_literal(p, tensor_float(t, i), t->dtype != DT_FLOAT64);
 	if (t->dtype == DT_UINT64) {
 		uint64_t u;
-		memcpy(&u, (const char *)t->data + 8 * i, 8);
+		memcpy(&u, tensor_element(t, i), 8);
 		return textf(p, "%lluull", (unsigned long long)u);
 	}
 	if (!tensor_int(t, i, &v))

@@ -67,7 +67,7 @@ static void print_array(struct printer *p, const struct value *v, struct strbuf 
 	for (uint64_t i = 0; i < t->count; i++) {
 		sb_str(to, i % 8 ? " " : "\n\t");
 		if (t->dtype == DT_FLOAT16)
-			sb_printf(to, "%u,", half_from_double(tensor_float(t, t->splat ? 0 : i)));
+			sb_printf(to, "%u,", half_from_double(tensor_float(t, i)));
 		else if (t->dtype == DT_BOOL)
 			sb_str(to, literal(p, t, i)[0] == 't' ? "1," : "0,");
 		else

@@ -195,8 +195,7 @@ static struct value *constant_of(struct split *p, struct value *v, uint32_t i, b
 		uint64_t count = x->splat ? 1 : from->count;
 		char *to = arena_alloc(p->cx->arena, mul_size(p->cx->arena, count + 1, copied));
 		for (uint64_t k = 0; k < count; k++)
-			memcpy(to + k * copied,
-			       (const char *)from->data + (from->splat ? i : 2 * k + i) * size,
+			memcpy(to + k * copied, (const char *)tensor_element(from, k) + i * size,
 			       copied);
 		x->data = to;
 	}

@@ -19,6 +19,8 @@ struct tensor {
 struct tensor *tensor_new(struct ctx *cx, enum dtype t, int rank, const int64_t *shape);
 /* bytes of its elements; UINT64_MAX: more than fit into memory */
 uint64_t tensor_size(const struct tensor *t);
+/* element i as it lies in the data */
+const void *tensor_element(const struct tensor *t, uint64_t i);
 /* one element; false: not an integer or bool (tensor_int), not a real number */
 bool tensor_int(const struct tensor *t, uint64_t i, int64_t *v);
 double tensor_float(const struct tensor *t, uint64_t i);

@@ -92,7 +92,7 @@ static bool load(enum dtype t, const uint8_t *p, struct number *n)
 	return false;
 }
 
-static const void *element(const struct tensor *t, uint64_t i)
+const void *tensor_element(const struct tensor *t, uint64_t i)
 {
 	return (const uint8_t *)t->data + (t->splat ? 0 : i * dtypes[t->dtype].size);
 }
@@ -100,7 +100,7 @@ static const void *element(const struct tensor *t, uint64_t i)
 bool tensor_int(const struct tensor *t, uint64_t i, int64_t *v)
 {
 	struct number n;
-	if (!is_discrete(t->dtype) || i >= t->count || !load(t->dtype, element(t, i), &n))
+	if (!is_discrete(t->dtype) || i >= t->count || !load(t->dtype, tensor_element(t, i), &n))
 		return false;
 	if (n.kind == KIND_INT)
 		*v = n.i;
@@ -114,7 +114,7 @@ bool tensor_int(const struct tensor *t, uint64_t i, int64_t *v)
 double tensor_float(const struct tensor *t, uint64_t i)
 {
 	struct number n;
-	if (i >= t->count || !load(t->dtype, element(t, i), &n))
+	if (i >= t->count || !load(t->dtype, tensor_element(t, i), &n))
 		bug("tensor_float: no real element %llu", (unsigned long long)i);
 	return n.kind == KIND_FLOAT ? n.f : n.kind == KIND_INT ? (double)n.i : (double)n.u;
 }

@@ -25,7 +25,7 @@ static struct scalar element(const struct tensor *t, uint64_t at)
 	if (is_float((enum dtype)t->dtype))
 		s.f = tensor_float(t, at);
 	else if (t->dtype == DT_UINT64)
-		memcpy(&s.i, (const char *)t->data + (t->splat ? 0 : 8 * at), 8);
+		memcpy(&s.i, tensor_element(t, at), 8);
 	else if (tensor_int(t, at, &i))
 		s.i = (uint64_t)i;
 	return s;
@@ -253,7 +253,7 @@ static char *copy_of(struct build *b, const struct tensor *t)
 		return NULL;
 	char *to = arena_alloc(b->cx->arena, t->count * size + 1);
 	for (uint64_t i = 0; i < t->count; i++)
-		memcpy(to + i * size, (const char *)t->data + (t->splat ? 0 : i * size), size);
+		memcpy(to + i * size, tensor_element(t, i), size);
 	return to;
 }
 

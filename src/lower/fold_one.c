@@ -148,7 +148,7 @@ static struct value *fold_transpose(struct build *b, const struct tensor *x)
 			at += left % (uint64_t)shape[i] * (uint64_t)from[i];
 			left /= (uint64_t)shape[i];
 		}
-		memcpy(data + k * size, (const char *)x->data + (x->splat ? 0 : at * size), size);
+		memcpy(data + k * size, tensor_element(x, at), size);
 	}
 	r->data = data;
 	b->nattrs = 0;
@@ -199,7 +199,7 @@ static struct value *fold_slice(struct build *b, const struct tensor *x, struct 
 			stride *= (uint64_t)x->shape[i];
 			left /= (uint64_t)shape[i];
 		}
-		memcpy(data + e * size, (const char *)x->data + (x->splat ? 0 : at * size), size);
+		memcpy(data + e * size, tensor_element(x, at), size);
 	}
 	r->data = data;
 	return const_tensor(b, r);

@@ -40,7 +40,7 @@ static struct value *const_pair(struct build *b, const struct tensor *v, uint32_
 
 	if (v->rank == 2 && v->shape[0] > 1)
 		at += axis * cols;
-	t->data = (const char *)v->data + (v->splat ? 0 : at * dtypes[v->dtype].size);
+	t->data = tensor_element(v, at);
 	return const_tensor(b, t);
 }
 
