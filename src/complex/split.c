@@ -192,7 +192,7 @@ static struct value *constant_of(struct split *p, struct value *v, uint32_t i, b
 	x->splat = from->splat && !whole;
 	x->data = from->data;
 	if (!whole || from->splat) {
-		uint64_t count = x->splat ? 1 : from->count;
+		uint64_t count = whole ? from->count : stored_elements(from);
 		char *to = arena_alloc(p->cx->arena, mul_size(p->cx->arena, count + 1, copied));
 		for (uint64_t k = 0; k < count; k++)
 			memcpy(to + k * copied, (const char *)tensor_element(from, k) + i * size,

@@ -40,7 +40,7 @@ struct value *cast(struct build *b, struct value *v, enum dtype t)
 	if (from == t)
 		return v;
 	if (cast_folds(v, t)) {
-		uint64_t n = v->data->splat && v->data->count ? 1 : v->data->count;
+		uint64_t n = stored_elements(v->data);
 		struct tensor *x = tensor_new(b->cx, t, v->data->rank, v->data->shape);
 		void *data =
 			arena_alloc(b->cx->arena, mul_size(b->cx->arena, n + 1, dtypes[t].size));

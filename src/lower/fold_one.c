@@ -48,7 +48,7 @@ static bool compute(enum onnx_id op, double x, double *r)
 /* A function of each element of a float tensor */
 static struct value *fold_function(struct build *b, enum onnx_id op, const struct tensor *x)
 {
-	uint64_t n = x->splat && x->count ? 1 : x->count;
+	uint64_t n = stored_elements(x);
 	size_t size = dtypes[x->dtype].size;
 	double y;
 
@@ -71,7 +71,7 @@ static struct value *fold_function(struct build *b, enum onnx_id op, const struc
 
 static struct value *fold_not(struct build *b, const struct tensor *x)
 {
-	uint64_t n = x->splat && x->count ? 1 : x->count;
+	uint64_t n = stored_elements(x);
 	int64_t k;
 
 	if (x->dtype != DT_BOOL || n > MAX_ELEMENTS)
