@@ -248,9 +248,7 @@ static void next_states(struct printer *p, const struct growth *g)
 			(void)at(p, r, ix);
 			now[i] = held(p, r)->name;
 			if (r->data)
-				now[i] = r->data->splat || r->data->count == 1
-						 ? NULL
-						 : constant_array(p, r);
+				now[i] = is_uniform(r->data) ? NULL : constant_array(p, r);
 		}
 	}
 	for (uint32_t i = 0; i < count; i++) {

@@ -43,7 +43,7 @@ static const char *of_constant(struct printer *p, const struct value *v, const c
 		return of_constant(p, held(p, v)->transposed, (const char *[]){ix[1], ix[0]});
 	if (!t->count) /* no element of it is read */
 		return textf(p, "(%s)0", number_type(t->dtype));
-	if (t->splat || t->count == 1)
+	if (is_uniform(t))
 		return literal(p, t, 0);
 	for (uint32_t k = 0; k < v->type.rank; k++)
 		dims[k] = number_text(p, t->shape[k]);
@@ -148,7 +148,7 @@ const char *place_at(struct printer *p, const struct value *v, const char **ix, 
 		else
 			return NULL;
 	}
-	if (from->data && (from->data->splat || from->data->count < 2))
+	if (from->data && is_uniform(from->data))
 		return NULL;
 	p->array = array;
 	s = at(p, v, ix);

@@ -53,7 +53,7 @@ static bool may_be_large(struct printer *p, const struct value *v, uint32_t rows
 {
 	int64_t m, n;
 
-	if (v->data ? v->data->splat || v->data->count < 2 : held(p, v)->where != MEMORY)
+	if (v->data ? is_uniform(v->data) : held(p, v)->where != MEMORY)
 		return false;
 	if (!dim_is_const(p->cx, v->type.dims[rows], &m))
 		return true;

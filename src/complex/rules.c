@@ -62,8 +62,7 @@ static bool whole_exponent(struct split *p, struct value *v, int64_t *k)
 	       (is_call(v->def, OP_ExpandDims) || is_call(v->def, OP_DimShuffle) ||
 		(is_call(v->def, OP_Cast) && is_complex_value(v))))
 		v = v->def->in[0];
-	if (!v->data || !v->data->count || !(v->data->count == 1 || v->data->splat) ||
-	    v->data->name)
+	if (!v->data || !v->data->count || !is_uniform(v->data) || v->data->name)
 		return false;
 	for (uint32_t i = 0; i < (is_complex_value(v) ? 2u : 1u); i++)
 		x[i] = tensor_float(is_complex_value(v) ? part(p, v, i)->data : v->data, 0);

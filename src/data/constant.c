@@ -25,7 +25,7 @@ bool single_number(const struct tensor *t, double *k)
 
 bool uniform_number(const struct tensor *t, double *k)
 {
-	return t && (t->count == 1 || t->splat) && first_number(t, k);
+	return t && is_uniform(t) && first_number(t, k);
 }
 
 bool is_plus_zero(const struct tensor *t)
@@ -42,7 +42,7 @@ bool single_int(const struct tensor *t, int64_t *k)
 
 bool uniform_int(const struct tensor *t, int64_t *k)
 {
-	return t && t->data && (t->count == 1 || t->splat) && tensor_int(t, 0, k);
+	return t && t->data && is_uniform(t) && tensor_int(t, 0, k);
 }
 
 bool all_are(const struct tensor *t, double k, uint64_t most)

@@ -32,6 +32,11 @@ static inline uint64_t stored_elements(const struct tensor *t)
 {
 	return t->splat && t->count ? 1 : t->count;
 }
+/* Does it hold no two elements? Of no element at all: yes. */
+static inline bool is_uniform(const struct tensor *t)
+{
+	return stored_elements(t) < 2;
+}
 static inline uint64_t stored_bytes(const struct tensor *t)
 {
 	return stored_elements(t) * dtypes[t->dtype].size;

@@ -204,7 +204,7 @@ struct value *expand(struct build *b, struct value *v, const dim *dims, uint32_t
 	if (rank == v->type.rank &&
 	    same_dims(b->cx, v->type, type_of((enum dtype)v->type.dtype, rank, (dim *)dims)))
 		return v;
-	if (is_constant(v) && (v->data->splat || v->data->count == 1)) {
+	if (is_constant(v) && is_uniform(v->data)) {
 		int64_t shape[MAX_RANK];
 		if (dims_are_const(b->cx, dims, rank, shape)) {
 			struct tensor *t =
