@@ -23,9 +23,8 @@ static void pass_known(struct value *to, const struct value *from)
 
 bool cast_folds(const struct value *v, enum dtype t)
 {
-	return is_constant(v) && (v->data->splat || v->data->count <= MAX_CONSTANT) &&
-	       dtypes[t].size && dtypes[v->type.dtype].size && t != DT_BFLOAT16 &&
-	       v->type.dtype != DT_BFLOAT16;
+	return is_constant(v) && stored_elements(v->data) <= MAX_CONSTANT && dtypes[t].size &&
+	       dtypes[v->type.dtype].size && t != DT_BFLOAT16 && v->type.dtype != DT_BFLOAT16;
 }
 
 enum dtype wide_float(const struct build *b)
