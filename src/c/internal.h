@@ -246,7 +246,6 @@ uint32_t failure(struct printer *p, const struct node *n, const char *what); /* 
 void check_now(struct printer *p); /* prints the equations that can be computed by now */
 /* d where it is compared: integers, given or computed, may be in it, cut to what a length can be */
 const char *compared_text(struct printer *p, dim d);
-const int64_t *ints_of_attr(const struct node *n, const char *name, uint32_t *count);
 
 /* integers.c */
 const char *element(struct printer *p, const struct value *v, int64_t i);

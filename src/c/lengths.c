@@ -282,14 +282,6 @@ const char *length(struct printer *p, const struct value *v, uint32_t axis)
 	return s ? s : held(p, v)->dims[axis];
 }
 
-const int64_t *ints_of_attr(const struct node *n, const char *name, uint32_t *count)
-{
-	const struct attr *a = find_attr(n, name);
-
-	*count = a ? a->n : 0;
-	return a ? a->u.ints : NULL;
-}
-
 /* --- checks --- */
 
 uint32_t failure(struct printer *p, const struct node *n, const char *what)

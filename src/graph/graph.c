@@ -162,6 +162,14 @@ int64_t int_of_attr(const struct node *n, const char *name, int64_t otherwise)
 	return a ? a->u.i : otherwise;
 }
 
+const int64_t *ints_of_attr(const struct node *n, const char *name, uint32_t *count)
+{
+	const struct attr *a = find_attr(n, name);
+
+	*count = a ? a->n : 0;
+	return a ? a->u.ints : NULL;
+}
+
 void graph_append(struct block *b, struct node *n)
 {
 	if (b->last)

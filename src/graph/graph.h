@@ -213,7 +213,8 @@ void graph_append(struct block *b, struct node *n);
 void drop_typed(struct ctx *cx);
 const struct attr *find_attr(const struct node *n,
 			     const char *name); /* of an ONNX node; NULL: none */
-int64_t int_of_attr(const struct node *n, const char *name, int64_t otherwise); /* none */
+int64_t int_of_attr(const struct node *n, const char *name, int64_t otherwise);       /* none */
+const int64_t *ints_of_attr(const struct node *n, const char *name, uint32_t *count); /* or NULL */
 bool is_single(struct ctx *cx, const struct type *t); /* are all lengths 1? */
 bool may_be_empty(struct ctx *cx, const struct type *t);
 /* How many elements there are along these axes; false: not known, or more than int64 holds */
