@@ -54,12 +54,8 @@ struct value *to_last(struct build *b, struct value *x, int64_t axis)
 struct value *dft_by_matrices(struct build *b, struct node *n)
 {
 	struct value *length = n->nin > 1 ? n->in[1] : NULL, *x = n->in[0], *half;
-	int64_t axis = 1, onesided = 0;
+	int64_t axis = int_of_attr(n, "axis", 1), onesided = int_of_attr(n, "onesided", 0);
 
-	for (uint32_t i = 0; i < n->nattrs; i++) {
-		axis = strcmp(n->attrs[i].name, "axis") ? axis : n->attrs[i].u.i;
-		onesided = strcmp(n->attrs[i].name, "onesided") ? onesided : n->attrs[i].u.i;
-	}
 	if (!length)
 		length = dim_value(b, x->type.dims[axis]);
 	x = dft_by_library(b, "_By_matrices", to_last(b, x, axis), &length, 1);

@@ -95,12 +95,8 @@ static struct value *sum_of_abs(struct build *b, struct node *n)
 static struct value *arg_by_topk(struct build *b, struct node *n)
 {
 	struct value *in[] = {n->in[0], const_ints(b, (int64_t[]){1}, 1)}, *out[2];
-	int64_t axis = 0, keepdims = 1;
+	int64_t axis = int_of_attr(n, "axis", 0), keepdims = int_of_attr(n, "keepdims", 1);
 
-	for (uint32_t i = 0; i < n->nattrs; i++) {
-		axis = strcmp(n->attrs[i].name, "axis") ? axis : n->attrs[i].u.i;
-		keepdims = strcmp(n->attrs[i].name, "keepdims") ? keepdims : n->attrs[i].u.i;
-	}
 	attr_int(b, "axis", axis);
 	attr_int(b, "largest", is_onnx(n, ONNX_ArgMax));
 	emit_n(b, ONNX_TopK, in, 2, out, 2);

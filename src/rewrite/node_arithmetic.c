@@ -64,8 +64,7 @@ static bool is_float_zero_in_any_dims(const struct value *v)
 {
 	double k;
 
-	v = behind_dims(v);
-	return is_float((enum dtype)v->type.dtype) && single_number(constant_data(v), &k) && k == 0;
+	return constant_float(behind_dims(v), &k) && k == 0;
 }
 
 /* x + 0 and x - 0, and 0 - x, which is Neg: what a choice is that was left out, for one */

@@ -333,7 +333,7 @@ static int raw_axis(const struct node *n, uint32_t i, int a)
 	}
 	if (!computes(n, ONNX_Transpose) || i)
 		return -1;
-	return n->nattrs ? (int)n->attrs[0].u.ints[a] : rank - 1 - a;
+	return (int)onnx_perm(n, (uint32_t)a);
 }
 
 /* Axis a of the result of n is which axis of argument i, for ops that axis_of() refuses? Negative:
