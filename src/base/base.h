@@ -93,6 +93,12 @@ struct probe {
 };
 bool hash_next(const struct hash_table *t, struct probe *p);
 void hash_add(struct arena *a, struct hash_table *t, uint32_t hash, uint32_t number);
+/* h, the hash of what stands before x, with x in it */
+static inline uint64_t hash_with(uint64_t h, uint64_t x)
+{
+	h = (h ^ x) * UINT64_C(0x9e3779b97f4a7c15);
+	return h ^ h >> 29;
+}
 
 /* diag.c: for broken invariants only, never for input */
 NORETURN void bug(const char *fmt, ...) PRINTF(1, 2);

@@ -81,19 +81,13 @@ struct value *block_param(struct build *b, struct block *to, struct type t)
 
 /* ---- what was made before ---- */
 
-static uint64_t mix(uint64_t h, uint64_t x)
-{
-	h = (h ^ x) * 0x9e3779b97f4a7c15u;
-	return h ^ (h >> 29);
-}
-
 static uint64_t mix_bytes(uint64_t h, const void *p, size_t n)
 {
 	const unsigned char *s = p;
 
 	for (size_t i = 0; i < n; i++)
 		h = (h ^ s[i]) * 0x100000001b3u;
-	return mix(h, n);
+	return hash_with(h, n);
 }
 
 static uint64_t attr_hash(uint64_t h, const struct attr *a)
@@ -101,7 +95,7 @@ static uint64_t attr_hash(uint64_t h, const struct attr *a)
 	h = mix_bytes(h, a->name, strlen(a->name));
 	switch ((enum attr_kind)a->kind) {
 	case AT_INT:
-		return mix(h, (uint64_t)a->u.i);
+		return hash_with(h, (uint64_t)a->u.i);
 	case AT_FLOAT:
 		return mix_bytes(h, &a->u.f, sizeof(float));
 	case AT_STR:
@@ -189,7 +183,7 @@ bool nodes_equal(const struct node *a, const struct node *b)
  */
 uint32_t node_hash(const struct node *n)
 {
-	uint64_t h = mix(n->onnx->id, n->nout);
+	uint64_t h = hash_with(n->onnx->id, n->nout);
 	uint32_t newest = 0;
 
 	for (uint32_t i = 0; i < n->nin; i++)
@@ -198,11 +192,11 @@ uint32_t node_hash(const struct node *n)
 	bool turned = commutes(n) && n->in[0]->id < n->in[1]->id;
 	for (uint32_t i = 0; i < n->nin; i++) {
 		const struct value *x = n->in[turned ? 1 - i : i];
-		h = mix(h, !x ? 0 : x->id == newest ? 1 : x->id + 2ull);
+		h = hash_with(h, !x ? 0 : x->id == newest ? 1 : x->id + 2ull);
 	}
 	for (uint32_t i = 0; i < n->nattrs; i++)
 		h = attr_hash(h, &n->attrs[i]);
-	h = mix(h, newest / NEAR);
+	h = hash_with(h, newest / NEAR);
 	return (uint32_t)(h ^ h >> 32) + newest % NEAR;
 }
 
@@ -238,7 +232,7 @@ void cse_add(struct build *b, struct node *n, uint32_t hash)
 
 static uint32_t constant_hash(const struct tensor *t)
 {
-	uint64_t h = mix(t->dtype, t->rank * 2u + t->splat), size = stored_bytes(t);
+	uint64_t h = hash_with(t->dtype, t->rank * 2u + t->splat), size = stored_bytes(t);
 
 	if (t->rank)
 		h = mix_bytes(h, t->shape, t->rank * sizeof(int64_t));

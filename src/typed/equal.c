@@ -77,19 +77,13 @@ static bool same_call(struct ctx *cx, const struct node *a, const struct node *b
 	return true;
 }
 
-static uint64_t mix(uint64_t h, uint64_t x)
-{
-	h = (h ^ x) * UINT64_C(0x9e3779b97f4a7c15);
-	return h ^ h >> 29;
-}
-
 static uint64_t hash_bytes(uint64_t h, const void *from, size_t size)
 {
 	for (size_t at = 0; at < size; at += sizeof(h)) {
 		uint64_t x = 0;
 		memcpy(&x, (const uint8_t *)from + at,
 		       size - at < sizeof(x) ? size - at : sizeof(x));
-		h = mix(h, x);
+		h = hash_with(h, x);
 	}
 	return h;
 }
@@ -98,14 +92,14 @@ static uint64_t hash_bytes(uint64_t h, const void *from, size_t size)
 static uint64_t hash_property(uint64_t h, const struct cv *v)
 {
 	if (v->kind == CV_INT)
-		return mix(h, v->u.i);
+		return hash_with(h, v->u.i);
 	if (v->kind == CV_FLOAT)
 		return hash_bytes(h, &v->u.f, sizeof(v->u.f));
 	if (v->kind == CV_STR)
 		return hash_bytes(h, v->u.str->s, v->u.str->len);
 	for (uint32_t i = 0; (v->kind == CV_LIST || v->kind == CV_TUPLE) && i < v->n; i++)
 		h = hash_property(h, &v->u.items[i]);
-	return mix(h, (uint64_t)v->kind);
+	return hash_with(h, (uint64_t)v->kind);
 }
 
 static uint32_t hash_of_call(struct ctx *cx, const struct node *n)
@@ -117,7 +111,7 @@ static uint32_t hash_of_call(struct ctx *cx, const struct node *n)
 		/* Constants that differ must not have one hash: a 'for' may write x * i out for
 		 * 100,000 i. */
 		h = is_compared(v) ? hash_bytes(h, v->data->data, (size_t)stored_bytes(v->data))
-				   : mix(h, v ? v->id + UINT64_C(1) : 0);
+				   : hash_with(h, v ? v->id + UINT64_C(1) : 0);
 	}
 	for (uint32_t i = 0, count = n->props ? op_sig(cx, n->op)->nprops : 0; i < count; i++)
 		h = hash_property(h, &n->props[i]);
