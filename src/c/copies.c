@@ -124,7 +124,7 @@ const char *with_copies(struct printer *p, const struct variables *known, const 
 			sb_str(&out, call);
 			continue;
 		}
-		end = s + strcspn(s, "\n") + 1;
+		end = next_line(s);
 		sb_add(&out, s, (size_t)(end - s));
 	}
 	return out.s ? out.s : "";

@@ -197,7 +197,9 @@ const char *textf(struct printer *p, const char *fmt, ...) PRINTF(2, 3);
 /* The next line has the line of the text that n is of before it, as a comment. */
 void show_line(struct printer *p, const struct node *n);
 void line(struct printer *p, const char *fmt, ...) PRINTF(2, 3);
-size_t word_length(const char *s); /* of the name or number that begins at s; 0: none does */
+size_t word_length(const char *s);    /* of the name or number that begins at s; 0: none does */
+const char *line_end(const char *s);  /* of the line at s: at its \n */
+const char *next_line(const char *s); /* behind the \n */
 uint32_t count_lines(const char *s);
 const char *in_parens(struct printer *p, const char *s);
 void add_quoted(struct strbuf *to, const char *s);        /* as the inside of a literal */

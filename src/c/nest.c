@@ -375,7 +375,7 @@ static size_t begin_of(const struct printer *p, uint32_t k)
 		return p->loop_at[0];
 	const char *header = strstr(p->out.s + p->loop_at[k - 1], "for (int64_t ");
 
-	return (size_t)(strchr(header, '\n') + 1 - p->out.s);
+	return (size_t)(next_line(header) - p->out.s);
 }
 
 /* The line `text`, first in k of the open loops */

@@ -101,11 +101,6 @@ static bool is_type(const char *s, size_t len)
 	return is_word_of(types, countof(types), s, len);
 }
 
-static const char *line_end(const char *s)
-{
-	return s + strcspn(s, "\n");
-}
-
 static bool is_comment(const char *s)
 {
 	return s[strspn(s, "\t")] == '/';
@@ -153,7 +148,7 @@ static void know_all_in(struct outline *o, const char *text)
 	const char *type, *name;
 	size_t len;
 
-	for (const char *s = text; *s; s = *line_end(s) ? line_end(s) + 1 : line_end(s))
+	for (const char *s = text; *s; s = *line_end(s) ? next_line(s) : line_end(s))
 		if ((name = defined_in(o->p, s, &len, &type)) != NULL)
 			know(o, name, len, type);
 }
@@ -190,7 +185,7 @@ static const char *next_name(const char *s, const char *end, size_t *len)
 {
 	for (bool first = true; s < end; first = false) {
 		if ((first || s[-1] == '\n') && is_comment(s)) {
-			s = line_end(s) + 1;
+			s = next_line(s);
 			continue;
 		}
 		size_t n = word_length(s);
@@ -213,7 +208,7 @@ static bool find_variables(struct outline *o, struct code *c)
 	const char *type;
 	size_t len;
 
-	for (const char *s = c->s; s < c->end; s = line_end(s) + 1) {
+	for (const char *s = c->s; s < c->end; s = next_line(s)) {
 		const char *name = defined_in(p, s, &len, &type);
 		if (name)
 			add_word(p, &own, name, len);
@@ -285,7 +280,7 @@ static const char *piece_key(const struct outline *o, const struct code *c)
 /* The lines of the piece, `deep` tabs less deep. &bad is a parameter there. */
 static void add_lines(struct strbuf *to, const struct code *c, size_t deep)
 {
-	for (const char *s = c->s; s < c->end; s = line_end(s) + 1) {
+	for (const char *s = c->s; s < c->end; s = next_line(s)) {
 		const char *end = line_end(s);
 		size_t tabs = strspn(s, "\t");
 		s += tabs < deep ? tabs : deep;
@@ -345,9 +340,9 @@ static const char *piece_end(const char *s)
 
 	if (!marked && (strncmp(s + tabs, "for (int64_t ", 13) || line_end(s)[-1] != '{'))
 		return NULL;
-	for (s = line_end(s) + 1; *s; s = line_end(s) + 1)
+	for (s = next_line(s); *s; s = next_line(s))
 		if (strspn(s, "\t") == tabs && s[tabs] == (marked ? PIECE_END[0] : '}'))
-			return line_end(s) + 1;
+			return next_line(s);
 	return NULL;
 }
 
@@ -484,7 +479,7 @@ static struct item item_at(struct outline *o, const char *s)
 
 	if (c.end && find_variables(o, &c))
 		return (struct item){s, c.end, PIECE, kind_of(o, &c), c.result != NULL, false};
-	struct item line = {.s = s, .end = line_end(s) + 1, .is = LINE};
+	struct item line = {.s = s, .end = next_line(s), .is = LINE};
 	struct code one = {.s = s, .end = line.end};
 	if (is_store(s) && find_variables(o, &one) && !one.result)
 		line.is = STORE;
@@ -681,9 +676,9 @@ struct loops loops_as_functions(struct printer *p, const struct interface *f, co
 	bool cuts = count_lines(body) > LONG_BODY;
 
 	if (!cuts) {
-		for (const char *s = body; *s; s = line_end(s) + 1)
+		for (const char *s = body; *s; s = next_line(s))
 			if (!is_piece_mark(s))
-				sb_add(&out, s, (size_t)(line_end(s) + 1 - s));
+				sb_add(&out, s, (size_t)(next_line(s) - s));
 		return (struct loops){.run = out.s ? out.s : "", .functions = {"", "", ""}};
 	}
 	know_inputs(&o, f);

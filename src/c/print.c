@@ -348,7 +348,7 @@ static void find_lines(struct printer *p, const char *body, struct code_lines *a
 	for (const char *s = body, *end; *s; s = end) {
 		struct code_line *l = vec_push(p->cx->arena, &all->at);
 		bool defines;
-		end = strchr(s, '\n') + 1;
+		end = next_line(s);
 		*l = (struct code_line){.at = s};
 		if (head || !sets_variable(l, end, &defines))
 			l->name = NULL;
@@ -401,7 +401,7 @@ static const char *without_unread(struct printer *p, const char *body)
 			sb_printf(&out, "%.*s(void)", (int)strspn(from, "\t"), from);
 			from = strstr(l->name, "= ") + 2;
 		}
-		sb_add(&out, from, (size_t)(strchr(from, '\n') + 1 - from));
+		sb_add(&out, from, (size_t)(next_line(from) - from));
 	}
 	return out.s ? out.s : "";
 }

@@ -44,11 +44,6 @@ struct taking {
 	const char **names_of; /* of rooms, by buffer */
 };
 
-static const char *next_line(const char *s)
-{
-	return s + strcspn(s, "\n") + 1;
-}
-
 static bool begins(const char *line, const char *with)
 {
 	line += strspn(line, "\t");

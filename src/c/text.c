@@ -72,6 +72,16 @@ size_t word_length(const char *s)
 	return n;
 }
 
+const char *line_end(const char *s)
+{
+	return s + strcspn(s, "\n");
+}
+
+const char *next_line(const char *s)
+{
+	return line_end(s) + 1;
+}
+
 uint32_t count_lines(const char *s)
 {
 	uint32_t n = 0;

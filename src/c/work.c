@@ -17,7 +17,7 @@
 
 const char *find_in_line(const char *s, const char *text)
 {
-	size_t n = strlen(text), length = strcspn(s, "\n");
+	size_t n = strlen(text), length = (size_t)(line_end(s) - s);
 
 	for (size_t i = 0; i + n <= length; i++)
 		if (!memcmp(s + i, text, n))
@@ -69,7 +69,7 @@ double work_of(struct printer *p, const struct words *sizes, const char *s, cons
 	double sum = 0;
 	bool checks = false;
 
-	for (; s < end; s += strcspn(s, "\n") + 1) {
+	for (; s < end; s = next_line(s)) {
 		size_t tabs = strspn(s, "\t"), deep = tabs > least ? tabs - least : 0;
 		s += tabs;
 		if (deep + 1 >= DEEPEST)
