@@ -200,6 +200,10 @@ void line(struct printer *p, const char *fmt, ...) PRINTF(2, 3);
 size_t word_length(const char *s);    /* of the name or number that begins at s; 0: none does */
 const char *line_end(const char *s);  /* of the line at s: at its \n */
 const char *next_line(const char *s); /* behind the \n */
+bool is_comment(const char *s);       /* the line at s */
+/* The next name in the code at s, before the end: of no member, and none of ptgc's own; NULL: there
+ * is none */
+const char *next_identifier(const char *s, const char *end, size_t *len);
 uint32_t count_lines(const char *s);
 const char *in_parens(struct printer *p, const char *s);
 void add_quoted(struct strbuf *to, const char *s);        /* as the inside of a literal */

@@ -101,11 +101,6 @@ static bool is_type(const char *s, size_t len)
 	return is_word_of(types, countof(types), s, len);
 }
 
-static bool is_comment(const char *s)
-{
-	return s[strspn(s, "\t")] == '/';
-}
-
 /* The variable that the line at s defines, with its type as that of a parameter; NULL: none */
 static const char *defined_in(struct printer *p, const char *s, size_t *len, const char **type)
 {
@@ -183,20 +178,9 @@ static void know_inputs(struct outline *o, const struct interface *f)
 /* The next name of a variable at s, or before the end; NULL: there is none */
 static const char *next_name(const char *s, const char *end, size_t *len)
 {
-	for (bool first = true; s < end; first = false) {
-		if ((first || s[-1] == '\n') && is_comment(s)) {
-			s = next_line(s);
-			continue;
-		}
-		size_t n = word_length(s);
-		bool member = n && (s[-1] == '.' || s[-1] == '>');
-		if (n && !member && !(*s >= '0' && *s <= '9') && strncmp(s, "ptgc_", 5) &&
-		    !is_type(s, n) && !is_word_of(plain_words, countof(plain_words), s, n)) {
-			*len = n;
+	for (; (s = next_identifier(s, end, len)) != NULL; s += *len)
+		if (!is_type(s, *len) && !is_word_of(plain_words, countof(plain_words), s, *len))
 			return s;
-		}
-		s += n ? n : 1;
-	}
 	return NULL;
 }
 

@@ -290,16 +290,10 @@ static void functions(struct printer *p, const char *code, struct strbuf *to)
 /* The names that the line at s reads */
 static void add_mentioned(struct printer *p, struct words *to, const char *s, const char *end)
 {
-	if (s[strspn(s, "\t")] == '/')
-		return;
-	for (const char *t = s; t < end;) {
-		size_t n = 0;
-		while (t + n < end && is_word(t[n]))
-			n++;
-		if (n && (t == s || (t[-1] != '>' && t[-1] != '.')))
-			add_word(p, to, t, n);
-		t += n + 1;
-	}
+	size_t len;
+
+	for (; (s = next_identifier(s, end, &len)) != NULL; s += len)
+		add_word(p, to, s, len);
 }
 
 struct code_line {

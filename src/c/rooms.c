@@ -50,17 +50,6 @@ static bool begins(const char *line, const char *with)
 	return !strncmp(line, with, strlen(with));
 }
 
-/* The next name in the code at s, or before the end; NULL: there is none */
-static const char *next_identifier(const char *s, const char *end, size_t *len)
-{
-	for (; s < end; s += *len ? *len : 1) {
-		*len = word_length(s);
-		if (*len && !(*s >= '0' && *s <= '9') && strncmp(s, "ptgc_", 5))
-			return s;
-	}
-	return NULL;
-}
-
 /* The buffer that the line places, if only the run knows its length; 0: none */
 static uint32_t buffer_in(const struct printer *p, const char *line)
 {
@@ -104,7 +93,7 @@ static struct spot *read_body(struct taking *t, const char *body)
 		(struct scope){.tabs = 1, .begin = body, .end = body + strlen(body)};
 	for (const char *s = body; *s; s = next_line(s)) {
 		uint32_t opened = 0;
-		if (begins(s, "/"))
+		if (is_comment(s))
 			continue;
 		if (begins(s, "}")) {
 			t->scopes.at[now].end = s;

@@ -82,6 +82,29 @@ const char *next_line(const char *s)
 	return line_end(s) + 1;
 }
 
+bool is_comment(const char *s)
+{
+	return s[strspn(s, "\t")] == '/';
+}
+
+const char *next_identifier(const char *s, const char *end, size_t *len)
+{
+	for (bool first = true; s < end; first = false) {
+		if ((first || s[-1] == '\n') && is_comment(s)) {
+			s = next_line(s);
+			continue;
+		}
+		size_t n = word_length(s);
+		bool member = n && !first && (s[-1] == '.' || s[-1] == '>');
+		if (n && !member && !(*s >= '0' && *s <= '9') && strncmp(s, "ptgc_", 5)) {
+			*len = n;
+			return s;
+		}
+		s += n ? n : 1;
+	}
+	return NULL;
+}
+
 uint32_t count_lines(const char *s)
 {
 	uint32_t n = 0;
@@ -388,7 +411,7 @@ static bool is_in_comment(const char *text, const char *s)
 {
 	while (s > text && s[-1] != '\n')
 		s--;
-	return s[strspn(s, "\t")] == '/';
+	return is_comment(s);
 }
 
 bool mentions(const char *text, const char *name)
