@@ -14,18 +14,18 @@ static struct block *block_of(const struct node *n, const char *name)
 
 /* What is bound inside of a block is not known behind it, but for what is known when run() starts.
  */
-struct scope {
+struct entered {
 	struct length_text *length_texts;
 	uint32_t count, once, lengths;
 	uint32_t from;
 };
 
-static struct scope enter(struct printer *p)
+static struct entered enter(struct printer *p)
 {
-	struct scope s = {.count = p->length_texts.len,
-			  .once = p->once.len,
-			  .lengths = p->lengths.len,
-			  .from = ++p->statement};
+	struct entered s = {.count = p->length_texts.len,
+			    .once = p->once.len,
+			    .lengths = p->lengths.len,
+			    .from = ++p->statement};
 
 	s.length_texts = new_array(p->cx->arena, struct length_text, p->length_texts.len + 1u);
 	if (p->length_texts.len)
@@ -35,7 +35,7 @@ static struct scope enter(struct printer *p)
 	return s;
 }
 
-static void leave(struct printer *p, const struct scope *s, bool again)
+static void leave(struct printer *p, const struct entered *s, bool again)
 {
 	p->statement++;
 	if (again)
@@ -114,7 +114,7 @@ void if_put(struct printer *p, const struct node *n)
 	for (int b = 0; b < 2; b++) {
 		line(p, b ? "} else {" : "if (%s) {", cond);
 		p->indent++;
-		struct scope s = enter(p);
+		struct entered s = enter(p);
 		print_block(p, branch[b]);
 		for (uint32_t i = 0; i < n->nout; i++) {
 			const struct value *r = branch[b]->results.at[i], *v = n->out[i];
@@ -337,7 +337,7 @@ static void give_states(struct printer *p, const struct node *n, const struct bl
 
 /* Ends the loop of a step, whose text begins at `before`, and the scope s around it. `top` is what
  * the room in use is called, `dynamic`: there is such room outside the loop, too. */
-static void end_step(struct printer *p, struct scope *s, const struct growth *g, size_t before,
+static void end_step(struct printer *p, struct entered *s, const struct growth *g, size_t before,
 		     const char *top, bool dynamic)
 {
 	if (p->dynamic && !g->open) { /* what a step has made is gone with it */
@@ -415,7 +415,7 @@ void loop_put(struct printer *p, const struct node *n)
 		h->name = fresh(p, "go");
 		line(p, "bool %s = %s;", h->name, n->in[1] ? at(p, n->in[1], none) : "true");
 	}
-	struct scope s = enter(p);
+	struct entered s = enter(p);
 	line(p, "for (int64_t %s = 0; %s%s%s%s%s; ++%s) {", i, unbounded ? "" : i,
 	     unbounded ? "" : " < ", unbounded ? "" : steps, ends && !unbounded ? " && " : "",
 	     ends ? h->name : "", i);
@@ -482,7 +482,7 @@ void scan_put(struct printer *p, const struct node *n)
 	for (uint32_t k = 0; k < stacks; k++)
 		if (g.stacks[k].open && out_back && out_back[k])
 			cannot(p, n, "stacks rows of open length from the last step to the first");
-	struct scope s = enter(p);
+	struct entered s = enter(p);
 	line(p, "for (int64_t %s = 0; %s < %s; ++%s) {", i, i, in_parens(p, steps), i);
 	p->indent++;
 	const char *top = fresh(p, "top");

@@ -117,7 +117,7 @@ static struct spot *read_body(struct taking *t, const char *body)
 }
 
 /* The line behind scope k, and behind the branches that follow it */
-static const char *behind(const struct taking *t, uint32_t k)
+static const char *line_behind(const struct taking *t, uint32_t k)
 {
 	const char *end = t->scopes.at[k].end;
 
@@ -146,7 +146,7 @@ static struct spot set_before(const struct taking *t, uint32_t name, struct spot
 			uint32_t child = scope_in(t, c->scope, u.scope);
 			if (c->name != name || (c->scope != u.scope && !child))
 				continue;
-			const char *to = c->scope == u.scope ? c->to : behind(t, child);
+			const char *to = c->scope == u.scope ? c->to : line_behind(t, child);
 			changes = true;
 			last = to <= u.at && (!last || to > last) ? to : last;
 		}
@@ -170,17 +170,17 @@ static struct spot outside_of_growth(const struct taking *t, struct spot at, str
 		       (t->scopes.at[k].parent != g->scope || t->scopes.at[k].header < g->at ||
 			!begins(t->scopes.at[k].header, "for (int64_t step")))
 			k++;
-		if (k == t->scopes.len || behind(t, k) <= at.at)
+		if (k == t->scopes.len || line_behind(t, k) <= at.at)
 			continue;
 		if (u.scope == k || scope_in(t, u.scope, k))
 			return (struct spot){.scope = k, .at = t->scopes.at[k].begin};
-		at.at = behind(t, k);
+		at.at = line_behind(t, k);
 	}
 	return at;
 }
 
 /* Where room is taken for the array that is made at u */
-static struct spot place_of(const struct taking *t, const struct buffer *b, struct spot u)
+static struct spot spot_of(const struct taking *t, const struct buffer *b, struct spot u)
 {
 	struct spot at = {.scope = 0, .at = t->scopes.at[0].begin};
 	const char *count = b->count, *end = count + strlen(count);
@@ -266,7 +266,7 @@ const char *with_rooms(struct printer *p, const char *body)
 	struct spot *arrays = read_body(&t, body);
 	for (uint32_t i = 1; i <= p->buffers.len; i++)
 		if (arrays[i].at)
-			take_room(&t, i, place_of(&t, &p->buffers.at[i - 1], arrays[i]));
+			take_room(&t, i, spot_of(&t, &p->buffers.at[i - 1], arrays[i]));
 	for (const char *s = body; *s; s = next_line(s)) {
 		for (uint32_t i = 0; i < t.frames.len; i++)
 			if (t.frames.at[i].place.at == s)

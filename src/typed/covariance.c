@@ -504,8 +504,8 @@ static void become_product(struct pass *p, struct node *n, struct value *a, stru
 }
 
 /* n, which is R, becomes a product with the mask. */
-static void take_place(struct pass *p, const struct gradient *g, struct node *n,
-		       const struct tensor *mask)
+static void become_masked_product(struct pass *p, const struct gradient *g, struct node *n,
+				  const struct tensor *mask)
 {
 	const struct node *product = g->p->def;
 	struct value *all = g->log_k != 0 ? solve(p, g, n->span) : g->a, *left = all;
@@ -565,7 +565,7 @@ static void rewrite_block(struct pass *p, struct block *b, bool gradients)
 		if (!gradients)
 			mask_diagonal(p, n);
 		else if ((mask = find_gradient(p->cx, &g, n)))
-			take_place(p, &g, n, mask);
+			become_masked_product(p, &g, n, mask);
 		graph_append(&p->out, n);
 	}
 	b->first = p->out.first;
