@@ -70,8 +70,7 @@ static const char *only_element(struct printer *p, const struct value *v)
 {
 	const char *ix[MAX_RANK];
 
-	for (uint32_t k = 0; k < v->type.rank; k++)
-		ix[k] = "0";
+	set_zeros(ix, v->type.rank);
 	return at(p, v, ix);
 }
 
@@ -209,8 +208,7 @@ static void next_states(struct printer *p, const struct growth *g)
 	const char **now = new_array(p->cx->arena, const char *, count + 1u);
 	const char *ix[MAX_RANK];
 
-	for (uint32_t k = 0; k < MAX_RANK; k++)
-		ix[k] = "0";
+	set_zeros(ix, MAX_RANK);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct value *s = body->params.at[params + i],
 				   *r = body->results.at[results + i];
@@ -242,8 +240,7 @@ static void next_states(struct printer *p, const struct growth *g)
 			if (temporary.buffer)
 				p->buffers.at[temporary.buffer - 1].to = p->statement + 2 * count;
 			now[i] = name;
-			for (uint32_t k = 0; k < MAX_RANK; k++)
-				ix[k] = "0";
+			set_zeros(ix, MAX_RANK);
 		} else {
 			(void)at(p, r, ix);
 			now[i] = held(p, r)->name;
@@ -275,8 +272,7 @@ static void next_states(struct printer *p, const struct growth *g)
 		close_loops(p, loops);
 		if (h->buffer)
 			p->buffers.at[h->buffer - 1].to = p->statement;
-		for (uint32_t k = 0; k < MAX_RANK; k++)
-			ix[k] = "0";
+		set_zeros(ix, MAX_RANK);
 	}
 }
 

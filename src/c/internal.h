@@ -185,6 +185,13 @@ static inline struct held *held(const struct printer *p, const struct value *v)
 	return &p->of[v->id];
 }
 
+/* The index of the first element, on n axes */
+static inline void set_zeros(const char **ix, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		ix[i] = "0";
+}
+
 /* Is c a character of a name or of a number? */
 static inline bool is_word(char c)
 {

@@ -518,8 +518,7 @@ uint32_t loops_over(struct printer *p, const struct value *v, const struct value
 	if (rank < 2 || !(lies_flat(p, read, v) || is_array_like(p, read, v)))
 		return open_loops(p, held(p, v)->dims, rank, ix);
 	all[0] = count_of(p, v);
-	for (uint32_t i = 0; i < rank; i++)
-		ix[i] = "0";
+	set_zeros(ix, rank);
 	return open_loops(p, all, 1, &ix[last_axis(p, v)]);
 }
 
@@ -549,8 +548,7 @@ void keep(struct printer *p, const struct value *v)
 	while (v->def->out[result] != v)
 		result++;
 	if (is_single(p->cx, &v->type) && !h->stored) {
-		for (uint32_t i = 0; i < v->type.rank; i++)
-			ix[i] = "0";
+		set_zeros(ix, v->type.rank);
 		const char *s = op_of(p, v->def)->at(p, v->def, result, ix);
 		h->name = fresh_for(p, v, "t");
 		line(p, "const %s %s = %s;", number_type(t), h->name, s);

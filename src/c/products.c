@@ -153,8 +153,7 @@ static const char *step_of(struct printer *p, const struct value *v, const unsig
 {
 	const char *index[LETTERS], *array;
 
-	for (uint32_t k = 0; k < LETTERS; k++)
-		index[k] = "0";
+	set_zeros(index, LETTERS);
 	const char *here = place_by_letters(p, v, letters, index, &array);
 	index[letter] = letter ? "1" : "0";
 	const char *next = place_by_letters(p, v, letters, index, &array);

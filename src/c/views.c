@@ -7,10 +7,6 @@
 
 #include "c/ops.h"
 
-#define ZEROS(ix)                                                                                  \
-	for (uint32_t zero = 0; zero < MAX_RANK; zero++)                                           \
-	(ix)[zero] = "0"
-
 const char *same_at(struct printer *p, const struct node *n, uint32_t i, const char **ix)
 {
 	return operand(p, n, i, ix);
@@ -47,7 +43,7 @@ const char *units_at(struct printer *p, const struct node *n, uint32_t i, const 
 	const char *own[MAX_RANK];
 
 	(void)i;
-	ZEROS(own);
+	set_zeros(own, MAX_RANK);
 	axes_of_result(p, n, from);
 	for (uint32_t k = 0; k < n->out[0]->type.rank; k++)
 		if (from[k] >= 0)
@@ -82,7 +78,7 @@ const char *reshape_at(struct printer *p, const struct node *n, uint32_t i, cons
 	uint32_t k = 0;
 
 	(void)i;
-	ZEROS(own);
+	set_zeros(own, MAX_RANK);
 	if (is_single(p->cx, &x->type) || (x->data && x->data->splat))
 		return at(p, x, own);
 	if (x->data)
