@@ -200,6 +200,11 @@ enum onnx_infer_result onnx_constant_of_shape(struct infer *f)
 
 	if (!check_input_rank(f, 0, 1, 1))
 		return ONNX_ERROR;
+	if (a && a->u.t->count != 1) {
+		infer_error(f, E_PROPERTY, "value has %llu elements, not 1",
+			    (unsigned long long)a->u.t->count);
+		return ONNX_ERROR;
+	}
 	bind_result_dtype(f, 0, a ? (enum dtype)a->u.t->dtype : DT_FLOAT32);
 	if (!read_sizes(f, 0, &rank, &d))
 		return ONNX_NO_RULE;
