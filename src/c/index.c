@@ -7,10 +7,13 @@
 
 #include "c/ops.h"
 
-/* The index `i` into an axis of that length, from the front and in range; 0 if it is not. early: it
- * may be looked up where no element is read: outside of loops, which may have no rounds. */
+#define NOT_EARLY UINT32_MAX
+
+/* The index `i` into an axis of that length, from the front and in range; 0 if it is not. It may be
+ * looked up early, where no element is read: outside of all loops, which may have no rounds, but
+ * `loops`. */
 static const char *in_range(struct printer *p, const struct node *n, const char *i, const char *len,
-			    bool early)
+			    uint32_t loops)
 {
 	int64_t k, size;
 	bool number = is_number_text(i, &k);
@@ -28,8 +31,8 @@ static const char *in_range(struct printer *p, const struct node *n, const char 
 	p->flags = true;
 	const char *found = textf(p, "ptgc_index(%s, %s, %u, &bad)", i, len,
 				  failure(p, n, "an index is out of range"));
-	if (early)
-		return number_in_loops(p, "at", found);
+	if (loops != NOT_EARLY)
+		return number_in_loops(p, "at", found, loops);
 	const char *name = fresh(p, "at");
 	line(p, "const int64_t %s = %s;", name, found);
 	return name;
@@ -120,9 +123,11 @@ const char *gather_at(struct printer *p, const struct node *n, uint32_t r, const
 			return element(p, x, from_front(k, count));
 	}
 	bool within = counts_within_axis(p, i, x, axis);
+	/* without rounds of the loops over i there is no index */
+	uint32_t loops = may_be_empty(p->cx, &i->type) ? loops_of(p, ix + axis, i->type.rank) : 0;
 	for (uint32_t j = 0; j < axis; j++)
 		own[j] = ix[j];
-	own[axis] = within ? index : in_range(p, n, index, length(p, x, axis), true);
+	own[axis] = within ? index : in_range(p, n, index, length(p, x, axis), loops);
 	for (uint32_t j = axis + 1; j < x->type.rank; j++)
 		own[j] = ix[j + i->type.rank - 1u];
 	const char *s = at(p, x, own);
@@ -163,11 +168,11 @@ const char *gather_elements_at(struct printer *p, const struct node *n, uint32_t
 	const struct value *x = n->in[0];
 	uint32_t axis = onnx_axis(n, 0);
 	const char *own[MAX_RANK];
-	bool early = has_elements(p, n->in[1], 0);
+	uint32_t loops = may_be_empty(p->cx, &n->in[1]->type) ? NOT_EARLY : 0;
 
 	(void)r;
 	memcpy(own, ix, x->type.rank * sizeof(*own));
-	own[axis] = in_range(p, n, at(p, n->in[1], ix), length(p, x, axis), early);
+	own[axis] = in_range(p, n, at(p, n->in[1], ix), length(p, x, axis), loops);
 	return guarded(p, x, axis, at(p, x, own));
 }
 
@@ -203,7 +208,7 @@ const char *gather_nd_at(struct printer *p, const struct node *n, uint32_t r, co
 	uint32_t batch = (uint32_t)int_of_attr(n, "batch_dims", 0), count = tuple_length(p, n);
 	const char *own[MAX_RANK], *of[MAX_RANK];
 	uint32_t k = 0, before = i->type.rank - 1u;
-	bool early = has_elements(p, x, batch + count);
+	uint32_t loops = has_elements(p, x, batch + count) ? 0 : NOT_EARLY;
 
 	(void)r;
 	memcpy(of, ix, before * sizeof(*of));
@@ -211,7 +216,7 @@ const char *gather_nd_at(struct printer *p, const struct node *n, uint32_t r, co
 		own[k] = ix[k];
 	for (uint32_t j = 0; j < count; j++, k++) {
 		of[before] = textf(p, "%u", j);
-		own[k] = in_range(p, n, at(p, i, of), length(p, x, k), early);
+		own[k] = in_range(p, n, at(p, i, of), length(p, x, k), loops);
 	}
 	for (uint32_t j = before; k < x->type.rank; j++, k++)
 		own[k] = ix[j];
@@ -270,7 +275,7 @@ static const char *put_index(struct printer *p, const struct node *n, const char
 	const struct value *y = n->out[0];
 	const char *where = fresh(p, "to");
 
-	line(p, "const int64_t %s = %s;", where, in_range(p, n, i, length(p, y, axis), false));
+	line(p, "const int64_t %s = %s;", where, in_range(p, n, i, length(p, y, axis), NOT_EARLY));
 	if (!dim_ge(p->cx, y->type.dims[axis], 1)) {
 		line(p, "if (%s == 0)", in_parens(p, length(p, y, axis)));
 		line(p, "\treturn bad;");

@@ -292,8 +292,11 @@ uint32_t open_loops(struct printer *p, const char *const *dims, uint32_t rank, c
 uint32_t loops_over(struct printer *p, const struct value *v, const struct value *read,
 		    const char **ix);
 void close_loops(struct printer *p, uint32_t n);
-/* The name of an integer that `text` computes, in the outermost loop that it may stand in */
-const char *number_in_loops(struct printer *p, const char *base, const char *text);
+/* The name of an integer that `text` computes, in the outermost loop that it may stand in; at least
+ * so many loops are around it */
+const char *number_in_loops(struct printer *p, const char *base, const char *text, uint32_t loops);
+/* How many loops are around what counts the indices ix */
+uint32_t loops_of(const struct printer *p, const char *const *ix, uint32_t n);
 void begin_rows(struct printer *p, struct row_loop *r); /* a loop over blocks of rows */
 void end_rows(struct printer *p, const char *count);
 uint32_t open_rows(struct printer *p, const char **ix); /* those of the block */

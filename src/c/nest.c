@@ -394,11 +394,22 @@ static void insert_line(struct printer *p, uint32_t k, const char *text)
 	sb_str(&p->out, rest);
 }
 
+uint32_t loops_of(const struct printer *p, const char *const *ix, uint32_t n)
+{
+	uint32_t loops = 0;
+
+	for (uint32_t k = 0; k < p->nloops; k++)
+		for (uint32_t i = 0; i < n; i++)
+			if (mentions(ix[i], p->loop_names[k]))
+				loops = k + 1;
+	return loops;
+}
+
 /* An index is looked up once for a row, not for each of its elements: that takes longer than to
  * read an element, and gcc makes no vectors of it. */
-const char *number_in_loops(struct printer *p, const char *base, const char *text)
+const char *number_in_loops(struct printer *p, const char *base, const char *text, uint32_t loops)
 {
-	for (uint32_t k = 0; k <= p->nloops && p->nloops; k++) {
+	for (uint32_t k = loops; k <= p->nloops && p->nloops; k++) {
 		const char *code = p->out.s + begin_of(p, k);
 		if (strstr(code, "if (") || changes_what(code, text))
 			continue;
