@@ -20,6 +20,7 @@ pytestmark = pytest.mark.sampled
 VALUES = {
     "hierarchical": {"county": [0, 1, 0]},
     "Assert": {"c": True, "d": True},  # what they check holds
+    "Blockwise-Alloc-ones": {"n": [[2, 2, 2], [2, 2, 2]]},
     "CheckAndRaise": {"c": True},
     "Arccosh": {"x": [1.5, 7.25], "y": [[1, 2, 3], [1.01, 4, 5], [100, 1.5, 1e9]]},
     "Fourier": {"n": 3},
