@@ -24,7 +24,7 @@ static struct entered enter(struct printer *p)
 {
 	struct entered s = {.count = p->length_texts.len,
 			    .once = p->once.len,
-			    .lengths = p->lengths.len,
+			    .lengths = p->checked_lengths.len,
 			    .from = ++p->statement};
 
 	s.length_texts = new_array(p->cx->arena, struct length_text, p->length_texts.len + 1u);
@@ -45,7 +45,7 @@ static void leave(struct printer *p, const struct entered *s, bool again)
 			p->length_texts.at[i] =
 				i < s->count ? s->length_texts[i] : (struct length_text){NULL, 0};
 	p->once.len = s->once;
-	p->lengths.len = s->lengths;
+	p->checked_lengths.len = s->lengths;
 }
 
 /* A variable or an array for v, which blocks fill; a variable is `first` before */

@@ -42,7 +42,7 @@ static bool is_new_element_of(struct printer *p, dim d, const struct value *v)
 }
 
 /* Gives names to the elements of v that d is made of; false: there are none */
-static bool keep_elements(struct printer *p, dim d, const struct value *v, int tall)
+static bool keep_elements(struct printer *p, dim d, const struct value *v, int depth)
 {
 	struct dim_view w = dim_view_as_made(p->cx, d);
 	bool kept = false;
@@ -50,18 +50,18 @@ static bool keep_elements(struct printer *p, dim d, const struct value *v, int t
 	if (is_new_element_of(p, d, v)) {
 		const char *ix[1] = {textf(p, "%u", w.at)}, *name = fresh(p, "n");
 		line(p, "const int64_t %s = ptgc_near_length(%s);", name, at(p, v, ix));
-		*vec_push(p->cx->arena, &p->waited) = (struct waited){d, name};
+		*vec_push(p->cx->arena, &p->kept_integers) = (struct kept_integer){d, name};
 		return true;
 	}
-	for (uint32_t i = 0; w.form != DIM_ATOM && i < w.nterms && tall < MAX_TALL; i++)
-		kept |= keep_elements(p, w.term[i], v, tall + 1);
+	for (uint32_t i = 0; w.form != DIM_ATOM && i < w.nterms && depth < MAX_DEPTH_OF_DIM; i++)
+		kept |= keep_elements(p, w.term[i], v, depth + 1);
 	return kept;
 }
 
 /* An integer that n gives and that an equation waits for is a variable from here on: what it is
  * computed from may be gone when the other side of the equation is known. It is for that alone, as
  * it is cut to what a length can be. */
-void keep_waited(struct printer *p, const struct node *n)
+void keep_integers(struct printer *p, const struct node *n)
 {
 	const struct value *v = n->out[0];
 	uint32_t mark = p->once.len;
@@ -70,8 +70,8 @@ void keep_waited(struct printer *p, const struct node *n)
 	if (v->type.rank > 1 || dtypes[v->type.dtype].kind != KIND_INT || v->data ||
 	    held(p, v)->where == UNSEEN)
 		return;
-	for (uint32_t i = 0; i < 2 * p->waiting.len; i++) {
-		const struct check *c = p->waiting.at[i / 2];
+	for (uint32_t i = 0; i < 2 * p->open_checks.len; i++) {
+		const struct check *c = p->open_checks.at[i / 2];
 		kept |= keep_elements(p, i % 2 ? c->b : c->a, v, 0);
 	}
 	p->once.len = mark;

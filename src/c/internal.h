@@ -86,7 +86,7 @@ struct length_text {      /* a length that has a text of its own */
 struct named_length {
 	const char *name, *text;
 };
-struct waited { /* an integer that the run computed, for equations that wait for it */
+struct kept_integer { /* an integer that the run computed, for equations that wait for it */
 	dim d;
 	const char *name;
 };
@@ -113,11 +113,11 @@ struct printer {
 	vec(struct buffer) buffers;
 	vec(struct once) once;
 	vec(const char *) messages;
-	vec(struct check *) waiting; /* equations whose lengths are not all known yet */
-	vec(struct waited) waited;
+	vec(struct check *) open_checks; /* equations whose lengths are not all known yet */
+	vec(struct kept_integer) kept_integers;
 	const struct value **inputs; /* by parameter */
 	vec(struct constant) constants;
-	vec(dim) lengths;         /* that were found not to be negative */
+	vec(dim) checked_lengths; /* that were found not to be negative */
 	bool dynamic;             /* some arrays have a size that only the run knows */
 	bool flags;               /* indices are checked: there is a variable `bad` */
 	uint32_t line;            /* of the text, last shown */
@@ -244,12 +244,12 @@ bool is_number_text(const char *s, int64_t *v); /* no: INT64_MIN, which has no d
 NORETURN void cannot(struct printer *p, const struct node *n, const char *fmt, ...) PRINTF(3, 4);
 
 /* lengths.c */
-#define MAX_TALL 40 /* operators inside of each other in one dim */
+#define MAX_DEPTH_OF_DIM 40 /* operators inside of each other in one dim */
 const char *dim_text(struct printer *p, dim d, bool as_made, bool *start); /* NULL: not known yet */
 void bind_length(struct printer *p, dim d, const char *text, bool start);
 void unbind_length(struct printer *p, const char *text); /* whatever is called that */
-/* Gives v its lengths; known[i] is what the node computes, where the type does not say it. */
-void set_lengths(struct printer *p, const struct value *v, const char *const *known);
+/* Gives v its lengths; computed[i] is what the node computes, where the type does not say it. */
+void set_lengths(struct printer *p, const struct value *v, const char *const *computed);
 bool known_lengths(struct printer *p, const struct value *v);
 const char *length(struct printer *p, const struct value *v, uint32_t axis);
 const char *count_of(struct printer *p, const struct value *v);
@@ -263,7 +263,7 @@ const char *compared_text(struct printer *p, dim d);
 /* integers.c */
 const char *element(struct printer *p, const struct value *v, int64_t i);
 bool known_integers(struct printer *p, const struct value *v); /* by lengths known so far */
-void keep_waited(struct printer *p, const struct node *n);     /* n was printed */
+void keep_integers(struct printer *p, const struct node *n);   /* n was printed */
 
 /* plan.c */
 void plan(struct printer *p);

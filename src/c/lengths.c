@@ -7,43 +7,43 @@
 
 #include "c/internal.h"
 
-/* The text that d is bound to; NULL: none. *deep: the indent of the innermost line that binds what
- * a text is made of; 0: it is known when run() starts. */
-static const char *bound_text(struct printer *p, dim d, uint32_t *deep)
+/* The text that d is bound to; NULL: none. *indent: the indent of the innermost line that binds
+ * what a text is made of; 0: it is known when run() starts. */
+static const char *bound_text(struct printer *p, dim d, uint32_t *indent)
 {
 	if (d >= p->length_texts.len || !p->length_texts.at[d].text)
 		return NULL;
 	const struct length_text *b = &p->length_texts.at[d];
-	*deep = b->indent > *deep ? b->indent : *deep;
+	*indent = b->indent > *indent ? b->indent : *indent;
 	return b->text;
 }
 
 /* The same length of the node that a node of the text was lowered to */
-static const char *lowered_text(struct printer *p, const struct dim_view *atom, uint32_t *deep)
+static const char *lowered_text(struct printer *p, const struct dim_view *atom, uint32_t *indent)
 {
 	const struct value *v = atom->source ? atom->source->lowered : NULL;
 
 	if (!v || atom->kind != SOURCE_SIZE || atom->at >= v->type.rank)
 		return NULL;
 	dim d = v->type.dims[atom->at];
-	return dim_view_as_made(p->cx, d).form == DIM_ATOM ? bound_text(p, d, deep) : NULL;
+	return dim_view_as_made(p->cx, d).form == DIM_ATOM ? bound_text(p, d, indent) : NULL;
 }
 
 enum reading {
 	AS_FOUND,   /* what the equations say of it */
-	AS_WRITTEN, /* before any equation */
+	AS_MADE,    /* before any equation */
 	TO_COMPARE, /* the same, and integers, given or computed, may be what it is made of */
 };
 
-/* An element of integers, of an input or kept by keep_waited(), cut to what a length can be; NULL:
- * the atom is none */
+/* An element of integers, of an input or kept by keep_integers(), cut to what a length can be;
+ * NULL: the atom is none */
 static const char *integer_text(struct printer *p, dim d, const struct dim_view *atom)
 {
 	const struct value *v = atom->source ? atom->source->lowered : NULL;
 
-	for (uint32_t i = 0; i < p->waited.len; i++)
-		if (p->waited.at[i].d == d)
-			return p->waited.at[i].name;
+	for (uint32_t i = 0; i < p->kept_integers.len; i++)
+		if (p->kept_integers.at[i].d == d)
+			return p->kept_integers.at[i].name;
 	if (!v || atom->kind != SOURCE_VALUE || v->def || held(p, v)->home != p->g->block ||
 	    held(p, v)->where == UNSEEN || dtypes[v->type.dtype].kind != KIND_INT)
 		return NULL;
@@ -59,12 +59,12 @@ static enum reading reading_of_term(const struct dim_view *v, enum reading how, 
 {
 	bool far = v->form == DIM_SUM && (v->coef[i] > 1000 || v->coef[i] < -1000);
 
-	return how == TO_COMPARE && (far || v->form == DIM_PRODUCT || v->form == DIM_MOD)
-		       ? AS_WRITTEN
-		       : how;
+	return how == TO_COMPARE && (far || v->form == DIM_PRODUCT || v->form == DIM_MOD) ? AS_MADE
+											  : how;
 }
 
-static const char *form_text(struct printer *p, dim d, enum reading how, uint32_t *deep, int tall)
+static const char *form_text(struct printer *p, dim d, enum reading how, uint32_t *indent,
+			     int depth)
 {
 	struct dim_view v = how == AS_FOUND ? dim_view(p->cx, d) : dim_view_as_made(p->cx, d);
 	const char *of[64], *all;
@@ -76,17 +76,18 @@ static const char *form_text(struct printer *p, dim d, enum reading how, uint32_
 	if (v.form == DIM_CONST)
 		return number_text(p, v.constant);
 	if (v.form == DIM_ATOM) {
-		const char *s = how == AS_FOUND ? bound_text(p, dim_find(p->cx, d), deep) : NULL;
-		s = s ? s : bound_text(p, d, deep);
-		s = s ? s : lowered_text(p, &v, deep);
+		const char *s = how == AS_FOUND ? bound_text(p, dim_find(p->cx, d), indent) : NULL;
+		s = s ? s : bound_text(p, d, indent);
+		s = s ? s : lowered_text(p, &v, indent);
 		return s || how != TO_COMPARE ? s : integer_text(p, d, &v);
 	}
-	if (how == AS_FOUND && (all = bound_text(p, dim_find(p->cx, d), deep)) != NULL)
+	if (how == AS_FOUND && (all = bound_text(p, dim_find(p->cx, d), indent)) != NULL)
 		return all;
-	if (tall > MAX_TALL || v.nterms > countof(of))
+	if (depth > MAX_DEPTH_OF_DIM || v.nterms > countof(of))
 		return NULL;
 	for (uint32_t i = 0; i < v.nterms; i++)
-		if (!(of[i] = form_text(p, v.term[i], reading_of_term(&v, how, i), deep, tall + 1)))
+		if (!(of[i] = form_text(p, v.term[i], reading_of_term(&v, how, i), indent,
+					depth + 1)))
 			return NULL;
 	if (v.form == DIM_PRODUCT)
 		return product(p, of, v.nterms);
@@ -112,15 +113,15 @@ static const char *form_text(struct printer *p, dim d, enum reading how, uint32_
  * until then the length is read as it is written. */
 const char *dim_text(struct printer *p, dim d, bool as_made, bool *start)
 {
-	uint32_t deep = 0;
-	const char *s = as_made ? NULL : form_text(p, d, AS_FOUND, &deep, 0);
+	uint32_t indent = 0;
+	const char *s = as_made ? NULL : form_text(p, d, AS_FOUND, &indent, 0);
 
 	if (!s) {
-		deep = 0;
-		s = form_text(p, d, AS_WRITTEN, &deep, 0);
+		indent = 0;
+		s = form_text(p, d, AS_MADE, &indent, 0);
 	}
 	if (start)
-		*start &= !deep;
+		*start &= !indent;
 	return s;
 }
 
@@ -160,19 +161,20 @@ void unbind_length(struct printer *p, const char *text)
 static const char *with_name(struct printer *p, dim d, const char *text)
 {
 	dim found = dim_find(p->cx, d);
-	uint32_t deep = 0;
+	uint32_t indent = 0;
 
 	if (!strchr(text, '(') || !p->block_indent)
 		return text;
-	const char *now = form_text(p, found, AS_FOUND, &deep, 0);
-	if (!now || strcmp(now, text) || (deep && (deep != p->indent || deep != p->block_indent)))
+	const char *now = form_text(p, found, AS_FOUND, &indent, 0);
+	if (!now || strcmp(now, text) ||
+	    (indent && (indent != p->indent || indent != p->block_indent)))
 		return text;
 	const char *name = fresh(p, "n");
-	if (deep)
+	if (indent)
 		line(p, "const int64_t %s = %s;", name, text);
 	else
 		*vec_push(p->cx->arena, &p->known) = (struct named_length){name, text};
-	bind(p, found, name, !deep);
+	bind(p, found, name, !indent);
 	return name;
 }
 
@@ -205,12 +207,12 @@ static void check_length(struct printer *p, dim d)
 
 	if (!dim_may_be_negative(p->cx, d))
 		return;
-	for (uint32_t i = 0; i < p->lengths.len; i++)
-		if (p->lengths.at[i] == d)
+	for (uint32_t i = 0; i < p->checked_lengths.len; i++)
+		if (p->checked_lengths.at[i] == d)
 			return;
 	if (!(text = dim_text(p, d, true, NULL)))
 		return;
-	*vec_push(p->cx->arena, &p->lengths) = d;
+	*vec_push(p->cx->arena, &p->checked_lengths) = d;
 	fail_if_negative(p, text);
 }
 
@@ -241,7 +243,7 @@ static const char *name_length(struct printer *p, const struct value *v, uint32_
 	return name;
 }
 
-void set_lengths(struct printer *p, const struct value *v, const char *const *known)
+void set_lengths(struct printer *p, const struct value *v, const char *const *computed)
 {
 	struct held *h = held(p, v);
 	int64_t c;
@@ -252,10 +254,10 @@ void set_lengths(struct printer *p, const struct value *v, const char *const *kn
 		dim d = v->type.dims[i];
 		bool start = true, constant = dim_is_const(p->cx, d, &c);
 		const char *s = constant ? number_text(p, c) : dim_text(p, d, false, &start);
-		if (known && known[i] && constant && is_new(p, d))
-			bind_length(p, d, known[i], false); /* a check compares it */
-		else if (known && known[i] && !constant && (!s || is_new(p, d))) {
-			const char *name = name_length(p, v, i, known[i]);
+		if (computed && computed[i] && constant && is_new(p, d))
+			bind_length(p, d, computed[i], false); /* a check compares it */
+		else if (computed && computed[i] && !constant && (!s || is_new(p, d))) {
+			const char *name = name_length(p, v, i, computed[i]);
 			bind_length(p, d, name, false);
 			s = s ? s : name;
 			start = false;
@@ -319,11 +321,11 @@ void check_now(struct printer *p)
 {
 	uint32_t kept = 0;
 
-	for (uint32_t i = 0; i < p->waiting.len; i++) {
-		struct check *c = p->waiting.at[i];
+	for (uint32_t i = 0; i < p->open_checks.len; i++) {
+		struct check *c = p->open_checks.at[i];
 		const char *a = compared_text(p, c->a), *b = compared_text(p, c->b);
 		if (!a || !b) {
-			p->waiting.at[kept++] = c;
+			p->open_checks.at[kept++] = c;
 			continue;
 		}
 		if (!strcmp(a, b))
@@ -331,5 +333,5 @@ void check_now(struct printer *p)
 		line(p, "if (%s != %s)", in_parens(p, a), in_parens(p, b));
 		line(p, "\treturn %u;", message(p, c->span, c->message));
 	}
-	p->waiting.len = kept;
+	p->open_checks.len = kept;
 }

@@ -632,8 +632,8 @@ static const char *check_sizes(struct printer *p, const struct interface *f)
 /* What could not be checked by now will never be. */
 static void refuse_waiting(struct printer *p)
 {
-	for (uint32_t i = 0; i < p->waiting.len; i++) {
-		const struct check *c = p->waiting.at[i];
+	for (uint32_t i = 0; i < p->open_checks.len; i++) {
+		const struct check *c = p->open_checks.at[i];
 		if (c->a != c->b)
 			cannot(p, NULL, "cannot check yet that %s", c->message);
 	}

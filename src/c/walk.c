@@ -108,7 +108,7 @@ static void print_node(struct printer *p, const struct block *b, const struct no
 {
 	print_statements(p, n);
 	if (b == p->g->block)
-		keep_waited(p, n);
+		keep_integers(p, n);
 	for (uint32_t i = 0; i < b->checks.len; i++) {
 		const struct check *c = &b->checks.at[i];
 		if (c->cond && c->cond->def == n && !c->cond->data)
@@ -170,7 +170,7 @@ void print_block(struct printer *p, const struct block *b)
 	p->block_indent = p->indent;
 	for (uint32_t i = 0; i < b->checks.len; i++)
 		if (!b->checks.at[i].cond)
-			*vec_push(p->cx->arena, &p->waiting) = &b->checks.at[i];
+			*vec_push(p->cx->arena, &p->open_checks) = &b->checks.at[i];
 	check_now(p);
 	for (const struct node *n = b->first; n;)
 		n = print_next(p, b, n);
