@@ -20,19 +20,20 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Of a test that is marked as sampled, one in SHARE of the parameters is tried, and two at least, in the order of
-    a hash of their names. PTGC_SHARE, a number that tests/check.sh takes from the commit, says from which one on; all
-    are tried by SHARE numbers in a row. PTGC_FULL=1, a test that is named and -k try all."""
+    """Of a test that is marked as sampled, the parameters are tried whose names' hash is PTGC_SHARE modulo SHARE, and
+    two at least. tests/check.sh takes PTGC_SHARE from the commit; all are tried by SHARE numbers in a row. A parameter
+    that is added changes nothing for the others. PTGC_FULL=1, a test that is named and -k try all."""
     if os.environ.get("PTGC_FULL", "0") != "0" or config.option.keyword or any("::" in a for a in config.args):
         return
     tests = {}
     for item in items:
         if item.get_closest_marker("sampled"):
             tests.setdefault((item.path, item.originalname), []).append(item)
-    left_out, first = set(), int(os.environ.get("PTGC_SHARE", "0")) % SHARE
+    left_out, share = set(), int(os.environ.get("PTGC_SHARE", "0"))
     for same in tests.values():
-        same.sort(key=lambda item: (zlib.crc32(item.name.encode()), item.name))
-        turned = same[first:] + same[:first]
-        left_out.update(set(same) - set(turned[::SHARE] if len(same) > SHARE else turned[:2]))
+        # those of this share come first
+        same.sort(key=lambda item: ((zlib.crc32(item.name.encode()) - share) % SHARE, item.name))
+        tried = sum(zlib.crc32(item.name.encode()) % SHARE == share % SHARE for item in same)
+        left_out.update(same[max(tried, 2) :])
     config.hook.pytest_deselected(items=[item for item in items if item in left_out])
     items[:] = [item for item in items if item not in left_out]
