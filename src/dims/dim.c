@@ -432,14 +432,6 @@ static bool is_known_zero(const struct dims *t, dim d)
 	return false;
 }
 
-static bool can_negate(const struct lin *l)
-{
-	for (uint32_t i = 0; i < l->n; i++)
-		if (l->coef[i] == INT64_MIN)
-			return false;
-	return l->c != INT64_MIN;
-}
-
 /* Compares canonical a and b; d is set when the answer is UNKNOWN. */
 enum truth compare_dims(struct dims *t, dim a, dim b, struct difference *d)
 {
@@ -448,10 +440,10 @@ enum truth compare_dims(struct dims *t, dim a, dim b, struct difference *d)
 	if (a == b)
 		return EQUAL;
 	lin_load(t, l, a);
-	if (!lin_add(t, l, b, -1) || !can_negate(l))
+	if (!lin_add(t, l, b, -1) || !lin_can_negate(l))
 		return UNKNOWN;
 	*s = *l;
-	if (!expand_atoms(t, s) || !can_negate(s))
+	if (!expand_atoms(t, s) || !lin_can_negate(s))
 		*s = *l;
 	if (!s->n)
 		return s->c ? DIFFERENT : EQUAL;

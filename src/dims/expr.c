@@ -5,6 +5,7 @@
  * all integers within the known bounds of the atoms; a division by 0 may have any value. What
  * passes a limit of internal.h becomes a frozen atom, never a wrong expression.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "dims/internal.h"
@@ -92,6 +93,29 @@ bool lin_scale(struct lin *l, int64_t k) /* k != 0 */
 bool lin_sub_const(struct lin *l, int64_t k)
 {
 	return !__builtin_sub_overflow(l->c, k, &l->c);
+}
+
+bool lin_can_negate(const struct lin *l)
+{
+	for (uint32_t i = 0; i < l->n; i++)
+		if (l->coef[i] == INT64_MIN)
+			return false;
+	return l->c != INT64_MIN;
+}
+
+/* The gcd of g and the coefficients, none of which is INT64_MIN */
+static int64_t gcd_with(int64_t g, const struct lin *l)
+{
+	for (uint32_t i = 0; i < l->n; i++)
+		g = gcd(g, llabs(l->coef[i]));
+	return g;
+}
+
+static void lin_divide(struct lin *l, int64_t g) /* g divides the coefficients */
+{
+	l->c /= g;
+	for (uint32_t i = 0; i < l->n; i++)
+		l->coef[i] /= g;
 }
 
 bool lin_replace(const struct dims *t, struct lin *l, uint32_t i, dim by)
@@ -367,13 +391,9 @@ static void split_by_const(const struct lin *l, int64_t m, struct lin *q, struct
  * r->c, which the gcd need not divide. */
 static int64_t divide_by_gcd(struct lin *r, int64_t *m, int64_t *left)
 {
-	int64_t g = *m;
-	for (uint32_t i = 0; i < r->n; i++)
-		g = gcd(g, r->coef[i]);
-	for (uint32_t i = 0; i < r->n; i++)
-		r->coef[i] /= g;
+	int64_t g = gcd_with(*m, r);
 	*left = r->c % g;
-	r->c /= g;
+	lin_divide(r, g);
 	*m /= g;
 	return g;
 }
@@ -381,7 +401,7 @@ static int64_t divide_by_gcd(struct lin *r, int64_t *m, int64_t *left)
 static dim floordiv_const(struct dims *t, dim a, int64_t m);
 
 /* r // m for a remainder r of split_by_const(). The division moves into a single atom:
- * (x // k + c) // m == (x + c*k) // (k*m), and max(x, y) // m == max(x // m, y // m). */
+ * (x // k + c) // m == (x + c*k) // (k*m), and (2*max(x, y)) // m == max(2*x // m, 2*y // m). */
 static dim floordiv_rest(struct dims *t, const struct lin *r, int64_t m)
 {
 	struct range in = range_lin(t, r);
@@ -389,14 +409,17 @@ static dim floordiv_rest(struct dims *t, const struct lin *r, int64_t m)
 	dim d = lin_dim(t, r);
 	if (in.lo != NO_LOW && in.hi != NO_HIGH && floor_div(in.lo, m) == floor_div(in.hi, m))
 		return make_const(t, floor_div(in.lo, m));
-	const struct form *f = r->n == 1 && r->coef[0] == 1 ? form_of(t, r->term[0]) : NULL;
-	if (f && !f->frozen && f->kind == K_FLOORDIV && form_const(t, f->term[1], &k) && k > 0 &&
-	    !__builtin_mul_overflow(r->c, k, &c) && !__builtin_mul_overflow(k, m, &k))
+	const struct form *f = r->n == 1 ? form_of(t, r->term[0]) : NULL;
+	if (f && !f->frozen && f->kind == K_FLOORDIV && r->coef[0] == 1 &&
+	    form_const(t, f->term[1], &k) && k > 0 && !__builtin_mul_overflow(r->c, k, &c) &&
+	    !__builtin_mul_overflow(k, m, &k))
 		return floordiv_const(t, make_add(t, f->term[0], make_const(t, c)), k);
 	if (f && !f->frozen && (f->kind == K_MAX || f->kind == K_MIN)) {
 		dim ops[MAX_OPS];
-		for (uint32_t i = 0; i < f->n; i++)
-			ops[i] = floordiv_const(t, make_add(t, f->term[i], make_const(t, r->c)), m);
+		for (uint32_t i = 0; i < f->n; i++) {
+			dim op = make_scale(t, f->term[i], r->coef[0]);
+			ops[i] = floordiv_const(t, make_add(t, op, make_const(t, r->c)), m);
+		}
 		return make_minmax(t, f->kind, ops, f->n);
 	}
 	return make_atom(t, K_FLOORDIV, (dim[]){d, make_const(t, m)}, 2, false);
@@ -553,8 +576,8 @@ dim make_mod(struct dims *t, dim a, dim b)
 }
 
 /*
- * max and min. The normal form of max(a, b, ...) is max(a-k, b-k, ...) + k for a constant k. Its
- * operands are sorted, and none dominates another: max(n, n+1) is n+1.
+ * max and min. The normal form of max(a, b, ...) is g*max(x, y, ...) + k for constants g > 0 and k.
+ * Its operands are sorted, and none dominates another: max(n, n+1) is n+1.
  */
 struct operands {
 	dim at[MAX_OPS];
@@ -638,13 +661,13 @@ static void sort_operands(const struct dims *t, struct operands *o)
 		}
 }
 
-/* Takes a constant out of all operands: that of the constant operand, else of the first one. So
- * max(n-1, 3) is max(n-4, 0) + 3. */
-static dim factor_out_constant(struct dims *t, enum form_kind kind, const struct operands *o)
+/* Takes out of all operands a constant, that of the constant operand or else of the first one, and
+ * then the gcd of all numbers: max(4*n-1, 3) is 4*max(n-1, 0) + 3. */
+static dim factor_out_numbers(struct dims *t, enum form_kind kind, const struct operands *o)
 {
 	struct operands p = {.n = o->n};
 	struct lin l;
-	int64_t off;
+	int64_t off, g = 0;
 	lin_load(t, &l, o->at[0]);
 	off = l.c;
 	lin_load(t, &l, o->at[o->n - 1]);
@@ -652,11 +675,18 @@ static dim factor_out_constant(struct dims *t, enum form_kind kind, const struct
 		off = l.c;
 	for (uint32_t i = 0; i < o->n; i++) {
 		lin_load(t, &l, o->at[i]);
-		if (!lin_sub_const(&l, off) || !(p.at[i] = lin_dim(t, &l)))
+		if (!lin_sub_const(&l, off) || !lin_can_negate(&l) || !(p.at[i] = lin_dim(t, &l)))
 			return make_atom(t, kind, o->at, o->n, true);
+		g = gcd_with(gcd(g, llabs(l.c)), &l);
 	}
+	for (uint32_t i = 0; i < o->n; i++) {
+		lin_load(t, &l, p.at[i]);
+		lin_divide(&l, g);
+		p.at[i] = lin_dim(t, &l);
+	}
+	dim atom = make_scale(t, make_atom(t, kind, p.at, p.n, false), g);
 	dim constant = make_const(t, off);
-	return make_add(t, make_atom(t, kind, p.at, p.n, false), constant);
+	return make_add(t, atom, constant);
 }
 
 dim make_minmax(struct dims *t, enum form_kind kind, const dim *ops, uint32_t n)
@@ -669,5 +699,5 @@ dim make_minmax(struct dims *t, enum form_kind kind, const dim *ops, uint32_t n)
 	if (o.n == 1)
 		return o.at[0];
 	sort_operands(t, &o);
-	return factor_out_constant(t, kind, &o);
+	return factor_out_numbers(t, kind, &o);
 }

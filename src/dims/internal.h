@@ -110,6 +110,7 @@ void lin_load(const struct dims *t, struct lin *l, dim d);
 bool lin_add(const struct dims *t, struct lin *l, dim d, int64_t k); /* l += k * d */
 bool lin_scale(struct lin *l, int64_t k);
 bool lin_sub_const(struct lin *l, int64_t k);
+bool lin_can_negate(const struct lin *l);
 bool lin_replace(const struct dims *t, struct lin *l, uint32_t i, dim by); /* term i by `by` */
 dim lin_dim(struct dims *t, const struct lin *l); /* DIM_NONE: beyond a limit */
 bool form_const(const struct dims *t, dim d, int64_t *v);

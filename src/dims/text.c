@@ -76,13 +76,14 @@ static bool operands_take(const struct dims *t, const struct form *m, int64_t mo
 }
 
 /* The first term of f that is a max or min, to whose operands the constant of f can be added: of
- * min(n-5, 0)+5, which is min(n, 5). f->n: none */
+ * 2*min(n-5, 0)+10, which is 2*min(n, 5). f->n: none */
 static uint32_t takes_constant(const struct dims *t, const struct form *f)
 {
 	for (uint32_t i = 0; i < f->n && f->c > 0; i++) {
 		const struct form *m = form_of(t, f->term[i]);
-		if (f->coef[i] == 1 && !m->frozen && (m->kind == K_MAX || m->kind == K_MIN) &&
-		    operands_take(t, m, f->c))
+		if (f->coef[i] > 0 && f->c % f->coef[i] == 0 && !m->frozen &&
+		    (m->kind == K_MAX || m->kind == K_MIN) &&
+		    operands_take(t, m, f->c / f->coef[i]))
 			return i;
 	}
 	return f->n;
@@ -111,7 +112,7 @@ static void add_sum(struct dims *t, struct strbuf *b, const struct form *f)
 		if (k != 1 && k != -1)
 			sb_str(b, "*");
 		if (i == with_constant)
-			add_minmax(t, b, form_of(t, f->term[i]), f->c);
+			add_minmax(t, b, form_of(t, f->term[i]), f->c / k);
 		else
 			add_dim(t, b, f->term[i], level);
 	}

@@ -73,16 +73,27 @@ unsigned dim_sources(struct ctx *cx, dim d, bool as_made)
 	return collect_sources(cx, d, as_made, &budget);
 }
 
-bool dim_may_be_negative(struct ctx *cx, dim d)
+/* Is d, as it was made, a size, or a max() of a number that is not negative? */
+static bool is_size_or_cut(struct ctx *cx, dim d)
 {
 	struct dim_view v = dim_view_as_made(cx, d);
 
 	for (uint32_t i = 0; v.form == DIM_MAX && i < v.nterms; i++) {
 		struct dim_view term = dim_view_as_made(cx, v.term[i]);
 		if (term.form == DIM_CONST && term.constant >= 0)
-			return false;
+			return true;
 	}
-	return dim_sources(cx, d, true) & FROM_VALUE;
+	return v.form == DIM_ATOM && v.kind == SOURCE_SIZE;
+}
+
+bool dim_may_be_negative(struct ctx *cx, dim d)
+{
+	struct dim_view v = dim_view_as_made(cx, d);
+	bool length = v.form == DIM_SUM ? v.constant >= 0 : is_size_or_cut(cx, d);
+
+	for (uint32_t i = 0; v.form == DIM_SUM && i < v.nterms; i++)
+		length &= v.coef[i] > 0 && is_size_or_cut(cx, v.term[i]);
+	return !length && dim_sources(cx, d, true) & FROM_VALUE;
 }
 
 bool dim_is_length(struct ctx *cx, dim d)

@@ -65,6 +65,9 @@ static void test_text(void **state)
 	assert_dim(dim_sub(cx, dim_const(cx, 5), n), "5-n");
 	assert_dim(plus(cx, dim_neg(cx, n), -5), "-n-5");
 	assert_dim(at_least_0(cx, plus(cx, n, -1)), "max(n-1, 0)");
+	assert_dim(at_least_0(cx, plus(cx, times(cx, n, 4), -4)), "4*max(n-1, 0)");
+	assert_dim(dim_min(cx, times(cx, n, 2), dim_const(cx, 6)), "2*min(n, 3)");
+	assert_dim(dim_max(cx, times(cx, n, 2), dim_const(cx, 5)), "max(2*n, 5)");
 	assert_dim(over(cx, n, 2), "n//2");
 	assert_dim(over(cx, plus(cx, n, 1), 2), "(n+1)//2");
 	assert_dim(times(cx, over(cx, n, 2), 3), "3*(n//2)");
@@ -118,6 +121,13 @@ static void test_normal_forms(void **state)
 	assert_int_equal(dim_min(cx, n, dim_min(cx, n, m)), dim_min(cx, m, n));
 	assert_int_equal(dim_max(cx, plus(cx, n, 1), plus(cx, m, 1)),
 			 plus(cx, dim_max(cx, n, m), 1));
+	assert_int_equal(dim_max(cx, times(cx, n, 6), times(cx, m, 4)),
+			 times(cx, dim_max(cx, times(cx, n, 3), times(cx, m, 2)), 2));
+	/* rows in panels of 4, at least one: as the first panel and the others, and at once */
+	dim panels = plus(cx, at_least_0(cx, plus(cx, over(cx, plus(cx, n, 3), 4), -1)), 1);
+	assert_int_equal(at_least_0(cx, times(cx, panels, 4)), times(cx, panels, 4));
+	assert_int_equal(over(cx, times(cx, dim_max(cx, n, m), 2), 3),
+			 dim_max(cx, over(cx, times(cx, n, 2), 3), over(cx, times(cx, m, 2), 3)));
 	ctx_free(cx);
 }
 
