@@ -78,21 +78,6 @@ static bool want_index(struct indexing *s, const struct value *v, const char *wh
 
 /* --- slices --- */
 
-/* min(a, b) and max(a, b), which are a or b if the order is proved */
-static dim smaller(struct ctx *cx, dim a, dim b)
-{
-	if (dim_ge(cx, dim_sub(cx, b, a), 0))
-		return a;
-	return dim_ge(cx, dim_sub(cx, a, b), 0) ? b : dim_min(cx, a, b);
-}
-
-static dim larger(struct ctx *cx, dim a, dim b)
-{
-	if (dim_ge(cx, dim_sub(cx, b, a), 0))
-		return b;
-	return dim_ge(cx, dim_sub(cx, a, b), 0) ? a : dim_max(cx, a, b);
-}
-
 /* Bound i counted from the front of an axis of length n; DIM_NONE: the sign of i is not known */
 static dim slice_bound(struct ctx *cx, dim i, dim n, bool *negative)
 {
@@ -114,17 +99,17 @@ static dim forward_slice_length(struct ctx *cx, dim n, dim start, dim stop, int6
 		if (!s)
 			return DIM_NONE;
 		if (negative && !stop && step == 1)
-			return smaller(cx, dim_neg(cx, start), n);
-		s = negative ? larger(cx, s, zero) : s;
+			return dim_min(cx, dim_neg(cx, start), n);
+		s = negative ? dim_max(cx, s, zero) : s;
 	}
 	if (stop) {
 		e = slice_bound(cx, stop, n, &negative);
 		if (!e)
 			return DIM_NONE;
-		e = negative ? e : smaller(cx, e, n);
+		e = negative ? e : dim_min(cx, e, n);
 	}
 	dim len = dim_plus(cx, dim_sub(cx, e, s), step - 1);
-	return larger(cx, dim_over(cx, len, step), zero);
+	return dim_max(cx, dim_over(cx, len, step), zero);
 }
 
 /* The same for step < 0; start is clamped to n - 1 only, stop to -1 only. */
@@ -137,16 +122,16 @@ static dim backward_slice_length(struct ctx *cx, dim n, dim start, dim stop, int
 		s = slice_bound(cx, start, n, &negative);
 		if (!s)
 			return DIM_NONE;
-		s = negative ? s : smaller(cx, s, last);
+		s = negative ? s : dim_min(cx, s, last);
 	}
 	if (stop) {
 		e = slice_bound(cx, stop, n, &negative);
 		if (!e)
 			return DIM_NONE;
-		e = negative ? larger(cx, e, below) : e;
+		e = negative ? dim_max(cx, e, below) : e;
 	}
 	dim len = dim_plus(cx, dim_sub(cx, s, e), k - 1), zero = dim_const(cx, 0);
-	return larger(cx, dim_over(cx, len, k), zero);
+	return dim_max(cx, dim_over(cx, len, k), zero);
 }
 
 /* Reads start, stop or step into *d; DIM_NONE: it is left out, or (with *open set) not known. */
