@@ -274,6 +274,36 @@ bool dims_same_product(struct ctx *cx, const dim *a, uint32_t na, const dim *b, 
 	return dim_eq(cx, dims_product(cx, a, na), product);
 }
 
+dim dims_missing(struct ctx *cx, const dim *all, uint32_t nall, const dim *d, uint32_t n,
+		 uint32_t at)
+{
+	dim left[MAX_RANK], right[MAX_RANK];
+	uint32_t nleft = nall, nright = 0;
+	int64_t a, b;
+
+	for (uint32_t i = 0; i < nall; i++)
+		left[i] = all[i];
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t k = 0;
+		if (i == at)
+			continue;
+		if (dim_is(cx, d[i], 0))
+			return DIM_NONE;
+		while (k < nleft && !dim_eq(cx, left[k], d[i]))
+			k++;
+		if (k < nleft)
+			left[k] = left[--nleft];
+		else
+			right[nright++] = d[i];
+	}
+	dim num = dims_product(cx, left, nleft), den = dims_product(cx, right, nright);
+	if (dim_says_one(cx, den))
+		return num;
+	if (dim_is_const(cx, num, &a) && dim_is_const(cx, den, &b) && a % b)
+		return DIM_NONE;
+	return dim_floordiv(cx, num, den);
+}
+
 /*
  * Questions.
  */

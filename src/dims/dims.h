@@ -50,6 +50,11 @@ dim dim_at_least(struct ctx *cx, dim d, int64_t k); /* max(d, k) */
 dim dims_product(struct ctx *cx, const dim *d, uint32_t n);
 /* Are the products of both proved to be equal? */
 bool dims_same_product(struct ctx *cx, const dim *a, uint32_t na, const dim *b, uint32_t nb);
+/* The length d[at] with which the product of d is that of `all`: what -1 stands for in a Reshape.
+ * Dims on both sides cancel. DIM_NONE: there is none, or one of the others is 0, so that any would
+ * do; NumPy and ONNX refuse both. (Where 0 copies a dim, d has that dim.) */
+dim dims_missing(struct ctx *cx, const dim *all, uint32_t nall, const dim *d, uint32_t n,
+		 uint32_t at);
 bool dim_is_const(struct ctx *cx, dim d, int64_t *v);
 bool dim_is(struct ctx *cx, dim d, int64_t k); /* d is this number, by equations, too */
 bool dims_are_const(struct ctx *cx, const dim *d, uint32_t n, int64_t *v);  /* v[i]: of d[i] */

@@ -438,39 +438,16 @@ enum onnx_infer_result onnx_top_k(struct infer *f)
 
 /* --- the same elements in other dims --- */
 
-/*
- * Infers the length that -1 stands for in Reshape: the product of the dims of t, divided by
- * that of the other dims d. Dims on both sides cancel, although one may be 0 at run time: the run
- * fails then.
- */
+/* Infers the length that -1 stands for in Reshape, d[hole]. */
 static bool infer_minus_one(struct infer *f, struct type t, dim *d, uint32_t rank, uint32_t hole)
 {
-	bool used[MAX_RANK] = {false};
-	dim rest = const_dim(f, 1), left = const_dim(f, 1);
-	int64_t a, b;
-
-	for (uint32_t i = 0; i < rank; i++) {
-		uint32_t j = 0;
-		if (i == hole)
-			continue;
-		while (j < t.rank && (used[j] || !dim_eq(f->cx, t.dims[j], d[i])))
-			j++;
-		if (j < t.rank)
-			used[j] = true;
-		else
-			rest = dim_mul(f->cx, rest, d[i]);
-	}
-	for (uint32_t j = 0; j < t.rank; j++)
-		if (!used[j])
-			left = dim_mul(f->cx, left, t.dims[j]);
-	bool divisor = dim_is_const(f->cx, rest, &b);
-	if ((divisor && b <= 0) || (divisor && dim_is_const(f->cx, left, &a) && a % b)) {
-		infer_error(f, E_SHAPE, "%s does not divide into pieces of %s elements",
-			    type_str(f->cx, t), dim_str(f->cx, rest));
-		return false;
-	}
-	d[hole] = divisor && b == 1 ? left : dim_floordiv(f->cx, left, rest);
-	return true;
+	d[hole] = dims_missing(f->cx, t.dims, t.rank, d, rank, hole);
+	if (d[hole])
+		return true;
+	d[hole] = const_dim(f, 1);
+	infer_error(f, E_SHAPE, "%s does not divide into pieces of %s elements", type_str(f->cx, t),
+		    dim_str(f->cx, dims_product(f->cx, d, rank)));
+	return false;
 }
 
 static bool check_element_count(struct infer *f, struct type t, const dim *d, uint32_t rank)

@@ -453,37 +453,6 @@ bool sh_matrix_transpose(struct ctx *cx, struct node *n)
 
 /* --- Reshape --- */
 
-/* Infers the length that -1 stands for: the product of the dims of x, divided by that of the other
- * dims d; dims on both sides cancel. DIM_NONE: they do not divide */
-static dim infer_minus_one(struct ctx *cx, const struct type *x, const dim *d, uint32_t rank,
-			   uint32_t hole)
-{
-	dim left[MAX_RANK], right[MAX_RANK];
-	uint32_t nleft = x->rank, nright = 0;
-	int64_t a, b;
-	for (uint32_t i = 0; i < x->rank; i++)
-		left[i] = x->dims[i];
-	for (uint32_t i = 0; i < rank; i++) {
-		uint32_t k = 0;
-		while (i != hole && k < nleft && !dim_eq(cx, left[k], d[i]))
-			k++;
-		if (i == hole)
-			continue;
-		if (dim_is(cx, d[i], 0))
-			return DIM_NONE; /* any length would do */
-		if (k < nleft)
-			left[k] = left[--nleft];
-		else
-			right[nright++] = d[i];
-	}
-	dim num = dims_product(cx, left, nleft), den = dims_product(cx, right, nright);
-	if (dim_says_one(cx, den))
-		return num;
-	if (dim_is_const(cx, num, &a) && dim_is_const(cx, den, &b) && a % b)
-		return DIM_NONE;
-	return dim_floordiv(cx, num, den);
-}
-
 static bool reshape_error(struct ctx *cx, struct node *n, const dim *d, uint32_t rank)
 {
 	struct strbuf b = {.arena = cx->arena};
@@ -609,7 +578,7 @@ static bool set_reshaped_dims(struct ctx *cx, struct node *n, dim *d, uint32_t r
 	const struct type *x = &n->in[0]->type;
 	if (hole < r) {
 		dim m = open ? dim_fresh(cx, SOURCE_SIZE, n->out[0], hole)
-			     : infer_minus_one(cx, x, d, r, hole);
+			     : dims_missing(cx, x->dims, x->rank, d, r, hole);
 		if (m == DIM_NONE)
 			return reshape_error(cx, n, d, r);
 		d[hole] = m;

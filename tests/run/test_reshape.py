@@ -28,6 +28,24 @@ def test_a_length_that_a_zero_leaves_open():
     assert all(s.run(None, {"x": np.zeros((0, 3))})[0].shape == (0, 3) for s in c.sessions.values())
 
 
+@pytest.mark.parametrize("reshape", ("Reshape", "onnx.Reshape{allowzero=0}", "onnx.Reshape{allowzero=1}"))
+@pytest.mark.parametrize("to", ((0, -1), (-1, 0), (3, -1), (-1, 3), (0, 0, -1), (-1,)))
+@pytest.mark.parametrize("shape", ((0, 3), (2, 0), (0, 0), (2, 3)))
+def test_minus_one_beside_known_zeros(reshape, to, shape):
+    """Other than NumPy's, a 0 of ONNX's copies a length. A length 0 leaves -1 open for both. ONNX Runtime finds it then where
+    allowzero is set, which ONNX forbids.
+    """
+    x = np.zeros(shape)
+    text = f"graph g(x: float64[{shape[0]}, {shape[1]}]) -> (y) {{ y = {reshape}(x, {list(to)}) }}"
+    try:
+        want = x.reshape([shape[i] if k == 0 and "allowzero=0" in reshape else k for i, k in enumerate(to)]).shape
+    except ValueError:
+        with pytest.raises(AssertionError, match="cannot be reshaped|does not divide"):
+            ptg.compile(text)
+    else:
+        assert ptg.run(text, x).shape == want
+
+
 SPLIT = "graph g(x: float64[n, 0], p: int64[], q: int64[]) -> (y) { y = SplitDims{axis=0}(x, MakeVector{dtype=int64}(p, q)) }"
 
 
