@@ -242,7 +242,7 @@ struct value *whole(struct split *p, struct value *v)
 
 /* ---- blocks ---- */
 
-static void split_nodes(struct split *p, struct node *n);
+static void split_nodes(struct split *p, struct node *nodes);
 
 struct block *open_body(struct split *p)
 {
@@ -256,7 +256,7 @@ struct block *open_body(struct split *p)
 void close_body(struct split *p, struct block *body)
 {
 	p->inside++;
-	split_nodes(p, body->first);
+	split_nodes(p, take_nodes(body));
 	p->inside--;
 }
 
@@ -291,15 +291,13 @@ static struct value **split_list(struct split *p, struct value **v, uint32_t n, 
 void split_block(struct split *p, struct block *k)
 {
 	struct block *outer = p->block;
-	struct node *first = k->first;
+	struct node *nodes = take_nodes(k);
 	const struct node *user = p->user;
 
 	p->block = k;
-	k->first = k->last = NULL;
-	k->nnodes = 0;
 	k->params.at = split_list(p, k->params.at, k->params.len, &k->params.len, true);
 	k->params.cap = k->params.len;
-	split_nodes(p, first);
+	split_nodes(p, nodes);
 	k->results.at = split_list(p, k->results.at, k->results.len, &k->results.len, false);
 	k->results.cap = k->results.len;
 	p->block = outer;
@@ -545,11 +543,10 @@ static bool split_op(struct split *p, struct node *n)
 	return true;
 }
 
-static void split_nodes(struct split *p, struct node *n)
+/* Puts the nodes, which are taken out of a block, into p->block, or others in their place. */
+static void split_nodes(struct split *p, struct node *nodes)
 {
-	for (struct node *next; n; n = next) {
-		next = n->next;
-		n->next = NULL;
+	for (struct node *n; (n = next_taken(&nodes)) != NULL;) {
 		if (!p->inside) {
 			p->user = n;
 			p->span = n->span;
@@ -606,20 +603,17 @@ void split_complex(struct ctx *cx, struct graph *g)
 {
 	struct split p = {.cx = cx, .graph = g, .block = g->block};
 	struct block *k = g->block;
-	struct node *first = g->prologue ? g->prologue->next : k->first;
 
 	if (!g->has_complex)
 		return;
 	memset(g->ops, 0xff, sizeof(g->ops)); /* any may be in what complex ops become */
-	k->last = g->prologue;
-	if (k->last)
-		k->last->next = NULL;
-	else
-		k->first = NULL;
+	struct node *nodes = take_nodes(k);
+	while (k->last != g->prologue)
+		graph_append(k, next_taken(&nodes));
 	for (uint32_t i = 0; i < k->params.len; i++)
 		if (is_complex_value(k->params.at[i]))
 			split_param(&p, k->params.at[i]);
-	split_nodes(&p, first);
+	split_nodes(&p, nodes);
 	for (uint32_t i = 0; i < k->results.len; i++)
 		k->results.at[i] = output(&p, k->results.at[i]);
 	for (uint32_t i = 0; i < g->states.len; i++) {

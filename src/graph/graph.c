@@ -180,6 +180,42 @@ void graph_append(struct block *b, struct node *n)
 	b->nnodes++;
 }
 
+void graph_append_all(struct block *b, struct block *from)
+{
+	struct node *last = from->last;
+	uint32_t more = from->nnodes;
+
+	if (!last)
+		return;
+	if (b->last)
+		b->last->next = from->first;
+	else
+		b->first = from->first;
+	take_nodes(from);
+	b->last = last;
+	b->nnodes += more;
+}
+
+struct node *take_nodes(struct block *b)
+{
+	struct node *first = b->first;
+
+	b->first = b->last = NULL;
+	b->nnodes = 0;
+	return first;
+}
+
+struct node *next_taken(struct node **nodes)
+{
+	struct node *n = *nodes;
+
+	if (n) {
+		*nodes = n->next;
+		n->next = NULL;
+	}
+	return n;
+}
+
 /* v, and of its node the op and the place, which messages name */
 static struct value *keep(struct ctx *cx, const struct value *v)
 {

@@ -209,6 +209,13 @@ struct node *node_new(struct ctx *cx, const struct op *op, struct span s);
 void node_inputs(struct ctx *cx, struct node *n, struct value **in, uint32_t nin); /* a copy */
 void node_results(struct ctx *cx, struct node *n, uint32_t count);
 void graph_append(struct block *b, struct node *n);
+void graph_append_all(struct block *b, struct block *from); /* which is empty then */
+/* Makes a block anew: take_nodes() empties it, and next_taken() gives the nodes that were in it one
+ * by one, NULL at the end. Who takes a node puts it into a block again: at the ONNX level by
+ * append_again(), where the builder counts uses anew, else by graph_append(). One that stays out
+ * must have no readers. Meanwhile no walk over the graph may ask for what is in the block. */
+struct node *take_nodes(struct block *b);
+struct node *next_taken(struct node **nodes);
 /* The nodes of the PyTensor level are lowered: their memory serves others. */
 void drop_typed(struct ctx *cx);
 const struct attr *find_attr(const struct node *n,

@@ -138,13 +138,6 @@ static uint32_t fill(struct branches *x, int side)
 	return count;
 }
 
-/* Moves n, which stands in a list of before, to the end of k. */
-static void put(struct block *k, struct node *n)
-{
-	n->next = NULL;
-	graph_append(k, n);
-}
-
 /* k, one number, as a constant of this type */
 static struct value *filled(struct branches *x, struct value *k, const struct type *t)
 {
@@ -171,7 +164,7 @@ static struct block *branch(struct branches *x, int side)
 	k->depth = x->block->depth + 1;
 	for (uint32_t i = 0; i < x->last; i++)
 		if (x->all[i].side == side) {
-			put(k, x->all[i].n);
+			graph_append(k, x->all[i].n);
 			x->own[x->all[i].n->out[0]->id] = true;
 		}
 	for (uint32_t i = 0; i <= x->last; i++) {
@@ -199,14 +192,14 @@ static void make_if(struct branches *x, struct value *cond, uint32_t count)
 	struct node *n;
 	uint32_t nout = 0;
 
+	for (struct node *nodes = take_nodes(k); next_taken(&nodes);)
+		; /* x->all has them */
 	attr_block(&b, "then_branch", branch(x, 0));
 	attr_block(&b, "else_branch", branch(x, 1));
 	n = onnx_node(&b, ONNX_If, &cond, 1, count);
-	k->first = k->last = NULL;
-	k->nnodes = 0;
 	for (uint32_t i = 0; i <= x->last; i++)
 		if (!x->all[i].chosen && !x->all[i].depends && x->all[i].side < 0)
-			put(k, x->all[i].n);
+			graph_append(k, x->all[i].n);
 	b.after = k->last;
 	append(&b, n);
 	for (uint32_t i = 0; i <= x->last; i++) {
@@ -221,7 +214,7 @@ static void make_if(struct branches *x, struct value *cond, uint32_t count)
 	}
 	for (uint32_t i = 0; i < x->n; i++)
 		if ((i > x->last || x->all[i].depends) && !x->all[i].chosen)
-			put(k, x->all[i].n);
+			graph_append(k, x->all[i].n);
 }
 
 static void list(struct branches *x)

@@ -62,15 +62,10 @@ static void add_node(struct build *b, struct node *n)
 static void rebuild_block(struct build *b, struct block *k)
 {
 	struct block *outer = b->block == k ? NULL : b->block;
-	struct node *n = k->first, *next;
 
 	if (outer)
 		scope_open(b, k);
-	k->first = k->last = NULL;
-	k->nnodes = 0;
-	for (; n; n = next) {
-		next = n->next;
-		n->next = NULL;
+	for (struct node *nodes = take_nodes(k), *n; (n = next_taken(&nodes)) != NULL;) {
 		for (uint32_t i = 0; i < n->nin; i++)
 			n->in[i] = resolve(n->in[i]);
 		for_bodies (inner, n)

@@ -222,18 +222,9 @@ static void move_behind(struct loop_exit *c, bool push)
 
 static void unlink_dead(struct block *k)
 {
-	struct node **at = &k->first;
-
-	k->last = NULL;
-	k->nnodes = 0;
-	for (struct node *n = k->first; n; n = n->next) {
-		if (n->dead)
-			continue;
-		*at = k->last = n;
-		at = &n->next;
-		k->nnodes++;
-	}
-	*at = NULL;
+	for (struct node *nodes = take_nodes(k), *n; (n = next_taken(&nodes)) != NULL;)
+		if (!n->dead)
+			graph_append(k, n);
 }
 
 /* A value outside, for those of the body that are stacked */

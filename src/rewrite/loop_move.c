@@ -481,15 +481,8 @@ static void place_node(struct loop_pass *m, struct loop_scope *f, struct node *n
 
 static void rebuild_nodes(struct loop_pass *m, struct loop_scope *f)
 {
-	struct node *n = f->block->first, *next;
-
-	f->block->first = f->block->last = NULL;
-	f->block->nnodes = 0;
-	for (; n; n = next) {
-		next = n->next;
-		n->next = NULL;
+	for (struct node *nodes = take_nodes(f->block), *n; (n = next_taken(&nodes)) != NULL;)
 		place_node(m, f, n);
-	}
 }
 
 /* ---- loops ---- */

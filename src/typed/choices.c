@@ -32,7 +32,7 @@
 
 struct choices {
 	struct ctx *cx;
-	struct block out; /* the nodes so far of the block that is walked over */
+	struct block *block; /* that is made anew */
 	/* By value id, of the values that there are before Sigmoid is looked at: is the value
 	 * needed? And is a Softplus that is needed one of the value, or of minus the value? */
 	const bool *needed;
@@ -66,7 +66,7 @@ static struct value *add_call(struct choices *c, enum op_id id, struct value *a,
 {
 	struct value *in[2] = {a, b};
 
-	return graph_node(c->cx, &c->out, &op_table[id], NULL, in, b ? 2 : 1, span)->out[0];
+	return graph_node(c->cx, c->block, &op_table[id], NULL, in, b ? 2 : 1, span)->out[0];
 }
 
 /* n becomes the op of these arguments. */
@@ -245,7 +245,7 @@ static bool choose_sign(struct choices *c, struct node *n)
 		*last = (struct turned){
 			x, add_call(c, OP_Mul, signs(c, x, mask, u, n->span), x, n->span), mask, u};
 	struct value *z = last->product;
-	z = graph_node(c->cx, &c->out, f->def->op, f->def->props, &z, 1, f->def->span)->out[0];
+	z = graph_node(c->cx, c->block, f->def->op, f->def->props, &z, 1, f->def->span)->out[0];
 	if (s != t)
 		become_call(c, n, OP_Mul, signs(c, out, mask, s, n->span), z);
 	else
@@ -345,7 +345,7 @@ static struct value *outside(struct choices *c, struct value *v, const struct te
 	}
 	if (!changed)
 		return v;
-	return graph_node(c->cx, &c->out, v->def->op, v->def->props, in, v->def->nin, v->span)
+	return graph_node(c->cx, c->block, v->def->op, v->def->props, in, v->def->nin, v->span)
 		->out[0];
 }
 
@@ -526,7 +526,7 @@ static struct value *make_with(struct choices *c, enum op_id id, struct cv props
 {
 	struct cv *own = memcpy(new (c->cx->arena, struct cv), &props, sizeof(props));
 
-	return graph_node(c->cx, &c->out, &op_table[id], own, &x, 1, span)->out[0];
+	return graph_node(c->cx, c->block, &op_table[id], own, &x, 1, span)->out[0];
 }
 
 /* Reads the axes of n. false: several may have length 0. */
@@ -570,7 +570,7 @@ static struct value *sum_of_k(struct choices *c, const struct sum *sum, double k
 	struct value *zero = graph_number(c->cx, DT_INT64, 0, n->span);
 	struct value *in[3] = {add_call(c, OP_Gt, length, zero, n->span), r};
 	in[2] = graph_number(c->cx, t, 0, n->span);
-	return graph_node(c->cx, &c->out, &op_table[OP_Switch], NULL, in, 3, n->span)->out[0];
+	return graph_node(c->cx, c->block, &op_table[OP_Switch], NULL, in, 3, n->span)->out[0];
 }
 
 /* The condition of a choice for the sum over axes along which it says the same; NULL: it does not
@@ -613,7 +613,7 @@ static bool choose_sum(struct choices *c, struct node *n)
 	in[0] = condition;
 	in[i] = sum_of_k(c, &sum, k);
 	in[3 - i] =
-		graph_node(cx, &c->out, n->op, n->props, &choice->in[3 - i], 1, n->span)->out[0];
+		graph_node(cx, c->block, n->op, n->props, &choice->in[3 - i], 1, n->span)->out[0];
 	n->op = &op_table[OP_Switch];
 	n->props = NULL;
 	n->in = in;
@@ -698,23 +698,18 @@ static bool rewrite_node(struct choices *c, struct node *n, bool first)
 /* Nested blocks are made anew inside out: this recurses as deep as they nest. */
 static void rewrite_block(struct choices *c, struct block *b, bool first)
 {
-	struct block outer = c->out;
+	struct block *outer = c->block;
 
-	memset(&c->out, 0, sizeof(c->out));
+	c->block = b;
 	c->turned.x = NULL;
-	for (struct node *n = b->first, *next; n; n = next) {
-		next = n->next;
-		n->next = NULL;
+	for (struct node *rest = take_nodes(b), *n; (n = next_taken(&rest)) != NULL;) {
 		for_bodies (inner, n)
 			rewrite_block(c, inner, first);
 		for (int rounds = 0; rounds < 4 && rewrite_node(c, n, first); rounds++)
 			;
-		graph_append(&c->out, n);
+		graph_append(b, n);
 	}
-	b->first = c->out.first;
-	b->last = c->out.last;
-	b->nnodes = c->out.nnodes;
-	c->out = outer;
+	c->block = outer;
 	c->turned.x = NULL;
 }
 

@@ -29,7 +29,7 @@
 
 struct pass {
 	struct ctx *cx;
-	struct block out; /* the nodes so far of the block that is walked over */
+	struct block *block; /* that is made anew */
 };
 
 /* ---- what a value is ---- */
@@ -437,7 +437,7 @@ static struct value *add_call_with(struct pass *p, const struct op *op, struct c
 {
 	struct value *in[2] = {a, b};
 
-	return graph_node(p->cx, &p->out, op, props, in, b ? 2 : 1, span)->out[0];
+	return graph_node(p->cx, p->block, op, props, in, b ? 2 : 1, span)->out[0];
 }
 
 static struct value *swapped(struct pass *p, struct value *v)
@@ -552,26 +552,21 @@ static void mask_diagonal(struct pass *p, struct node *n)
 /* Nested blocks are made anew inside out: this recurses as deep as they nest. */
 static void rewrite_block(struct pass *p, struct block *b, bool gradients)
 {
-	struct block outer = p->out;
+	struct block *outer = p->block;
 	const struct tensor *mask;
 
-	memset(&p->out, 0, sizeof(p->out));
-	for (struct node *n = b->first, *next; n; n = next) {
+	p->block = b;
+	for (struct node *rest = take_nodes(b), *n; (n = next_taken(&rest)) != NULL;) {
 		struct gradient g = {0};
-		next = n->next;
-		n->next = NULL;
 		for_bodies (inner, n)
 			rewrite_block(p, inner, gradients);
 		if (!gradients)
 			mask_diagonal(p, n);
 		else if ((mask = find_gradient(p->cx, &g, n)))
 			become_masked_product(p, &g, n, mask);
-		graph_append(&p->out, n);
+		graph_append(b, n);
 	}
-	b->first = p->out.first;
-	b->last = p->out.last;
-	b->nnodes = p->out.nnodes;
-	p->out = outer;
+	p->block = outer;
 }
 
 void invert_covariances(struct ctx *cx, struct graph *g)

@@ -391,7 +391,7 @@ static void copy_node(struct repeats *r, struct node *n, uint32_t c)
 		*dtype = (struct cv){.kind = CV_DTYPE, .u.dtype = n->out[0]->type.dtype};
 		in[0] = argument(r, p, c, n, choice);
 		if (in[0]->type.dtype != n->out[0]->type.dtype)
-			in[0] = graph_node(r->cx, &r->out, &op_table[OP_Cast], dtype, in, 1,
+			in[0] = graph_node(r->cx, r->block, &op_table[OP_Cast], dtype, in, 1,
 					   n->span)
 					->out[0];
 		r->become[n->out[0]->id * MAX_CLASSES + c] = in[0];
@@ -399,7 +399,7 @@ static void copy_node(struct repeats *r, struct node *n, uint32_t c)
 	}
 	for (uint32_t i = 0; i < n->nin; i++)
 		in[i] = argument(r, p, c, n, i);
-	struct node *copy = graph_node(r->cx, &r->out, n->op, n->props, in, n->nin, n->span);
+	struct node *copy = graph_node(r->cx, r->block, n->op, n->props, in, n->nin, n->span);
 	for (uint32_t i = 0; i < n->nout; i++)
 		r->become[n->out[i]->id * MAX_CLASSES + c] = copy->out[i];
 }
@@ -441,14 +441,15 @@ static void end_region(struct repeats *r, const struct end *end)
 			in[0] = r->become[v->id * MAX_CLASSES + c];
 			if (is_call(n, OP_Sum) && has_repeats(&g->class[c])) {
 				in[1] = counts(r, &g->class[c], in[0], end -> axis);
-				in[0] = graph_node(r->cx, &r->out, &op_table[OP_Mul], NULL, in, 2,
+				in[0] = graph_node(r->cx, r->block, &op_table[OP_Mul], NULL, in, 2,
 						   n->span)
 						->out[0];
 			}
 			part[nparts++] = in[0];
 		}
 	for (uint32_t i = 0; i < nparts && nparts > 1; i++)
-		part[i] = graph_node(r->cx, &r->out, n->op, n->props, &part[i], 1, n->span)->out[0];
+		part[i] =
+			graph_node(r->cx, r->block, n->op, n->props, &part[i], 1, n->span)->out[0];
 	const struct op *join = is_call(n, OP_Sum)   ? &op_table[OP_Add]
 				: is_call(n, OP_All) ? &op_table[OP_And]
 				: is_call(n, OP_Any) ? &op_table[OP_Or]
@@ -458,7 +459,7 @@ static void end_region(struct repeats *r, const struct end *end)
 	for (uint32_t i = 1; i < nparts; i++) {
 		in[1] = part[i];
 		if (i + 1 < nparts)
-			in[0] = graph_node(r->cx, &r->out, join, NULL, in, 2, n->span)->out[0];
+			in[0] = graph_node(r->cx, r->block, join, NULL, in, 2, n->span)->out[0];
 	}
 	if (nparts > 1) {
 		n->op = join;
@@ -470,9 +471,8 @@ static void end_region(struct repeats *r, const struct end *end)
 
 static void rewrite_block(struct repeats *r, struct block *b)
 {
-	for (struct node *n = b->first, *next; n; n = next) {
-		next = n->next;
-		n->next = NULL;
+	r->block = b;
+	for (struct node *rest = take_nodes(b), *n; (n = next_taken(&rest)) != NULL;) {
 		uint32_t region = n->nout ? r->place[n->out[0]->id].region : 0;
 		const struct region *g = region ? &r->regions.at[region - 1] : NULL;
 		for (uint32_t c = 0; g && !g->failed && c < g->nclasses && is_needed(r->needed, n);
@@ -482,11 +482,8 @@ static void rewrite_block(struct repeats *r, struct block *b)
 		const struct end *end = n->nout ? &r->ends[n->out[0]->id] : NULL;
 		if (end && end->node && !r->regions.at[r->place[n->in[0]->id].region - 1].failed)
 			end_region(r, end);
-		graph_append(&r->out, n);
+		graph_append(b, n);
 	}
-	b->first = r->out.first;
-	b->last = r->out.last;
-	b->nnodes = r->out.nnodes;
 }
 
 /* A number that a constant mask chooses gets axes of length 1, so that all arguments of the Switch

@@ -49,7 +49,7 @@ enum in_class {
 struct repeats {
 	struct ctx *cx;
 	struct costs costs;
-	struct block out;
+	struct block *block; /* that is made anew */
 	const bool *needed;
 	uint32_t nvalues;
 	struct uses uses;

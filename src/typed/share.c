@@ -396,18 +396,6 @@ static int by_level(const void *a, const void *b)
 	return i < j ? -1 : i > j; /* Gammaln and Psi of a and b share Join(a, b) */
 }
 
-static void append_all(struct block *to, const struct block *from)
-{
-	if (!from->first)
-		return;
-	if (to->last)
-		to->last->next = from->first;
-	else
-		to->first = from->first;
-	to->last = from->last;
-	to->nnodes += from->nnodes;
-}
-
 /* Joins the calls of a kind in block b. */
 static void share_kind(struct share *s, struct block *b, int kind)
 {
@@ -457,17 +445,11 @@ static void share_kind(struct share *s, struct block *b, int kind)
 	if (!joins)
 		return;
 	count = 0;
-	for (struct node *n = b->first, *next; n; n = next) {
-		next = n->next;
-		n->next = NULL;
+	for (struct node *rest = take_nodes(b), *n; (n = next_taken(&rest)) != NULL; count++)
 		if (!n->dead)
 			graph_append(&parts[2 * levels[count]], n);
-		count++;
-	}
-	b->first = b->last = NULL;
-	b->nnodes = 0;
 	for (uint32_t i = 0; i < 2 * top + 2; i++)
-		append_all(b, &parts[i]);
+		graph_append_all(b, &parts[i]);
 }
 
 static void share_block(struct share *s, struct block *b)

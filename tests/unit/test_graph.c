@@ -1,6 +1,7 @@
 /*
- * Unit tests of graphs: walk() meets blocks and nodes in the order that graph.h says, and
- * verify_typed() stops a compiler that broke one of its rules.
+ * Unit tests of graphs: walk() meets blocks and nodes in the order that graph.h says, nodes can be
+ * taken out of a block and put back, and verify_typed() stops a compiler that broke one of its
+ * rules.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -62,6 +63,33 @@ static void test_order(void **state)
 			    "dim loop Subtensor if Exp Neg Add Tanh ");
 	assert_string_equal(events_of(cx, g->block, WALK_AFTER),
 			    "/dim /Subtensor /Exp /Neg /if /Add /loop /Tanh ");
+	ctx_free(cx);
+}
+
+/* Nodes are taken out of a block one by one; those of two blocks become one block's. */
+static void test_taken(void **state)
+{
+	struct ctx *cx = fresh_ctx();
+	struct block *b = graph_of(cx, nested)->block, front = {0}, back = {0};
+	uint32_t nnodes = b->nnodes, taken = 0;
+	const char *before = events_of(cx, b, WALK_BEFORE);
+	(void)state;
+
+	for (struct node *nodes = take_nodes(b), *n; (n = next_taken(&nodes)) != NULL;) {
+		assert_null(n->next);
+		assert_int_equal(b->nnodes, 0);
+		graph_append(taken++ ? &back : &front, n);
+	}
+	assert_int_equal(taken, nnodes);
+	assert_null(b->first);
+	assert_null(b->last);
+	graph_append_all(b, &front);
+	graph_append_all(b, &front);
+	graph_append_all(b, &back);
+	assert_int_equal(b->nnodes, nnodes);
+	assert_null(back.first);
+	assert_null(b->last->next);
+	assert_string_equal(events_of(cx, b, WALK_BEFORE), before);
 	ctx_free(cx);
 }
 
@@ -152,9 +180,8 @@ static void test_verify_typed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_no_nodes),
-		cmocka_unit_test(test_past),
+		cmocka_unit_test(test_order),        cmocka_unit_test(test_taken),
+		cmocka_unit_test(test_no_nodes),     cmocka_unit_test(test_past),
 		cmocka_unit_test(test_verify_typed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

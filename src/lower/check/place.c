@@ -502,19 +502,15 @@ static void place_block(struct placing *p, struct block *k)
 {
 	struct build *b = p->b;
 	struct block *outer = b->block;
-	struct node *n = k->first, *next;
+	struct node *nodes = take_nodes(k), *n;
 	struct carrier c;
 
 	if (k->outer)
 		scope_open(b, k);
-	k->first = k->last = NULL;
-	k->nnodes = 0;
-	if (!k->outer)
+	else
 		place_on_inputs(p);
 	bool any = k->checks.len && find_carrier(p, k, &c);
-	for (; n; n = next) {
-		next = n->next;
-		n->next = NULL;
+	while ((n = next_taken(&nodes)) != NULL) {
 		redirect(p, n);
 		if (any && n == c.reader)
 			n->in[c.input] = place_on(p, k, n->in[c.input]);
