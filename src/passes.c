@@ -220,13 +220,18 @@ static bool is_named(const struct ctx *cx, const char *name)
 	return false;
 }
 
-static void say_not_run(struct ctx *cx, const char *pass)
+/* Behind the last row of a pass: says so if none of its rows ran. ran: by row */
+static void say_not_run(struct ctx *cx, size_t row, const bool *ran)
 {
 	struct strbuf s = {.arena = cx->arena};
+	const char *name = passes[row].name;
 
-	if (!cx->trace || !is_named(cx, pass))
+	if (!cx->trace || !is_named(cx, name))
 		return;
-	sb_printf(&s, "# --- %s did not run here ---\n", pass);
+	for (size_t i = 0; i < countof(passes); i++)
+		if (!strcmp(passes[i].name, name) && (ran[i] || i > row))
+			return;
+	sb_printf(&s, "# --- %s did not run here ---\n", name);
 	cx->trace(s.s, s.len);
 }
 
@@ -235,27 +240,42 @@ static bool is_printed(const struct ctx *cx, const struct pass *pass)
 	return cx->trace && (is_named(cx, "all") || (pass && is_named(cx, pass->name)));
 }
 
-/* Prints g for --print-after; as little as "no change" if the text is *last. NULL: no pass ran. */
-static void print_after(struct ctx *cx, const struct graph *g, const struct pass *pass,
-			struct strbuf *last)
+static struct strbuf text_of(struct ctx *cx, const struct graph *g)
 {
-	struct strbuf head = {.arena = cx->arena}, text = {.arena = cx->arena};
+	struct strbuf text = {.arena = cx->arena};
 
-	if (!is_printed(cx, pass))
-		return;
 	dump_graph(cx, g, &text);
-	bool same = last->s && last->len == text.len && !memcmp(last->s, text.s, text.len);
+	return text;
+}
+
+static bool same_text(const struct strbuf *a, const struct strbuf *b)
+{
+	return a->s && b->s && a->len == b->len && !memcmp(a->s, b->s, a->len);
+}
+
+struct printed {
+	struct strbuf last; /* the text that was printed last; s NULL: none */
+	bool ran;           /* a pass that was not printed ran since then */
+};
+
+/* Prints g for --print-after, unless its text is the last one. before: what it was before the pass;
+ * pass NULL: no pass ran yet */
+static void print_after(struct ctx *cx, const struct graph *g, const struct pass *pass,
+			const struct strbuf *before, struct printed *printed)
+{
+	struct strbuf head = {.arena = cx->arena}, text = text_of(cx, g);
+
 	sb_str(&head, pass ? "# --- after " : "# --- before the first pass");
 	sb_str(&head, pass ? pass->name : "");
 	if (cx->notes && cx->notes->len)
 		sb_printf(&head, ": %s", cx->notes->s);
-	else if (pass && same)
+	else if (same_text(&text, before))
 		sb_str(&head, ": no change");
 	sb_str(&head, " ---\n");
 	cx->trace(head.s, head.len);
-	if (!same)
+	if (!same_text(&text, &printed->last))
 		cx->trace(text.s, text.len);
-	*last = text;
+	*printed = (struct printed){text, false};
 }
 
 /* --- the driver --- */
@@ -271,12 +291,15 @@ static void verify_after(struct ctx *cx, struct graph *g, enum level level)
 }
 
 /* Runs p, and says whether it changed the graph; a pass without a result may have. */
-static bool run_pass(struct ctx *cx, struct graph *g, const struct pass *p, struct strbuf *last)
+static bool run_pass(struct ctx *cx, struct graph *g, const struct pass *p, struct printed *printed)
 {
-	struct strbuf notes = {.arena = cx->arena};
-	bool changed = true;
+	struct strbuf notes = {.arena = cx->arena}, before = printed->last;
+	bool changed = true, prints = is_printed(cx, p);
 
-	cx->notes = is_printed(cx, p) ? &notes : NULL;
+	if (prints && (printed->ran || !before.s))
+		before = text_of(cx, g);
+	printed->ran = true;
+	cx->notes = prints ? &notes : NULL;
 	if (p->run)
 		p->run(cx, g);
 	else
@@ -287,7 +310,8 @@ static bool run_pass(struct ctx *cx, struct graph *g, const struct pass *p, stru
 		verify_uses(cx, g);
 	if (p->how & TIDY && changed)
 		drop_unread(cx, g);
-	print_after(cx, g, p, last);
+	if (prints)
+		print_after(cx, g, p, &before, printed);
 	cx->notes = NULL;
 	verify_after(cx, g, p->level);
 	arena_empty(cx->scratch);
@@ -296,20 +320,20 @@ static bool run_pass(struct ctx *cx, struct graph *g, const struct pass *p, stru
 
 bool run_passes(struct ctx *cx, struct graph *g)
 {
-	bool changed = false, go = true;
-	struct strbuf last = {.arena = cx->arena}; /* what print_after() printed */
+	bool changed = false, go = true, ran[countof(passes)] = {false};
+	struct printed printed = {{0}, false};
 
 	verify_after(cx, g, TYPED);
-	print_after(cx, g, NULL, &last);
+	if (is_printed(cx, NULL))
+		print_after(cx, g, NULL, &printed.last, &printed);
 	arena_empty(cx->scratch);
 	for (size_t i = 0; i < countof(passes); i++) {
 		const struct pass *p = &passes[i];
 		if (!i || p->when != p[-1].when)
 			go = holds(cx, g, p->when, changed);
-		bool now = go && runs(cx, p);
-		changed = now && run_pass(cx, g, p, &last);
-		if (!now)
-			say_not_run(cx, p->name);
+		ran[i] = go && runs(cx, p);
+		changed = ran[i] && run_pass(cx, g, p, &printed);
+		say_not_run(cx, i, ran);
 		if (cx->errors && (p->level == ONNX || (runs(cx, p) && p->how & STOPS)))
 			return false;
 	}

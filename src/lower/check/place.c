@@ -30,6 +30,7 @@ struct placing {
 	uint32_t *last_reader;  /* by id of an input: the number of the last node that reads it */
 	vec(struct checking) broadcasts;
 	struct products products;
+	uint32_t conditions, lengths; /* how many a node checks */
 };
 
 static void note_order(struct placing *p, struct value *v)
@@ -242,6 +243,7 @@ static void place_on_inputs(struct placing *p)
 	if (!v)
 		return;
 	collect(p, k, false, &s);
+	p->lengths += s.x.len;
 	by_reshape(p, &s, true);
 	by_reshape(p, &s, false);
 	if (s.x.len)
@@ -267,6 +269,7 @@ static void place_on_computed(struct placing *p, struct block *k)
 		sides_of(p->b, &c, &x, &y);
 		p->b->span = c.span;
 		add_sides(p->b, &s, x, y);
+		p->lengths += s.x.len;
 		if (s.x.len)
 			p->instead[v->id] = fail_unless_equal(p->b, read_now(p, v), &s);
 	}
@@ -435,6 +438,7 @@ static struct value *place_on(struct placing *p, struct block *k, struct value *
 	bool *done = arena_alloc(p->cx->scratch, k->checks.len + 1u);
 
 	collect(p, k, true, &s);
+	p->lengths += s.x.len;
 	if (s.x.len)
 		v = fail_unless_equal(p->b, v, &s);
 	for (uint32_t i = 0; i < k->checks.len; i++) {
@@ -443,6 +447,7 @@ static struct value *place_on(struct placing *p, struct block *k, struct value *
 			continue;
 		p->b->span = c->span;
 		uint32_t n = take_conditions(p, k, i, done, conds);
+		p->conditions += n;
 		v = fail_unless(p->b, v, conds, n, c->message);
 	}
 	return v;
@@ -556,5 +561,11 @@ bool place_checks(struct ctx *cx, struct graph *g, instead_fn_t *instead)
 		struct checking *w = &p.broadcasts.at[i];
 		labelled(&b, w->node->out[0], what_must_hold(&b, &w->sides));
 	}
+	if (p.conditions)
+		print_note(cx, "conditions %u", p.conditions);
+	if (p.lengths)
+		print_note(cx, "lengths %u", p.lengths);
+	if (p.products.found.len)
+		print_note(cx, "lengths in products %u", p.products.found.len);
 	return true;
 }
