@@ -256,7 +256,10 @@ void set_lengths(struct printer *p, const struct value *v, const char *const *co
 		const char *s = constant ? number_text(p, c) : dim_text(p, d, false, &start);
 		if (computed && computed[i] && constant && is_new(p, d))
 			bind_length(p, d, computed[i], false); /* a check compares it */
-		else if (computed && computed[i] && !constant && (!s || is_new(p, d))) {
+		else if (computed && computed[i] && s && !strcmp(computed[i], s) && is_new(p, d)) {
+			check_length(p, dim_find(p->cx, d));
+			bind_length(p, d, s, start);
+		} else if (computed && computed[i] && !constant && (!s || is_new(p, d))) {
 			const char *name = name_length(p, v, i, computed[i]);
 			bind_length(p, d, name, false);
 			s = s ? s : name;
