@@ -153,3 +153,12 @@ def test_trees(step, max_treedepth):
             at = x[c, i]  # or rounding would grow
             seen.add((deep, lost))
     assert (max_treedepth, False) in seen or (max_treedepth == 10 and len(seen) > 2)
+
+
+def test_records_are_of_draws():
+    """A round of the loop has room for some draws, whether one ends or not: so it is as long as the longest trajectory"""
+    options = "draws=4, max_treedepth=10, step_scale=1e-6"
+    model = ptg.compile(TEXT.replace("OPTIONS", options).replace("1000000", "16"), math="standard")
+    x, *_, steps, _, _, _ = ptg.run(model, START, words(7, 2))
+    assert x.shape[1] == 4, x.shape
+    assert (steps == 1023).all()
