@@ -24,6 +24,7 @@ from pytensor.tensor.extra_ops import broadcast_to
 from pytensor.tensor.math import Dot
 from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.random.utils import compute_batch_shape
+from pytensor.tensor.rewriting.subtensor_lift import local_subtensor_make_vector
 from pytensor.tensor.type_other import NoneTypeT
 
 from ptgc._batch import local_length_of_points
@@ -61,6 +62,14 @@ def parts_in_one_pass(node: Apply) -> bool:
     drawing = [n for n in inner.apply_nodes if any(map(is_generator, n.inputs))]
     own = all(len(inner.clients[v]) == 1 for v in inner.inputs if is_generator(v))
     return own and all(map(is_one_pass, drawing)) and not any(map(needs_points, inner.apply_nodes))
+
+
+def elements_that_are_read(graphs: list[Variable]) -> list[Variable]:
+    """The graphs without the elements of vectors that nothing reads. PyMC's lengths of a walk of vectors have one whose
+    check fails, and PyTensor's rewrites leave it out too."""
+    whole = FunctionGraph(outputs=graphs, clone=False)
+    dfs_rewriter(local_subtensor_make_vector).rewrite(whole)
+    return list(whole.outputs)
 
 
 def with_parts(graphs: list[Variable]) -> list[Variable]:
@@ -173,7 +182,7 @@ def one_pass(
     {variable: its values, points first}; generators: {that of the model: the input}; updates: {that of the model: what
     is left of it}. None: all is computed for one point after the other."""
     leaves = {v: v.type(v.name) for v in points}
-    copied = clone_replace([*outputs, *updates.values()], leaves)
+    copied = elements_that_are_read(clone_replace([*outputs, *updates.values()], leaves))
     points = {leaves[v]: x for v, x in points.items()}
     for graphs in with_parts(copied), copied:
         named = dict(zip(updates, graphs[len(outputs) :]))

@@ -238,6 +238,10 @@ DRAWS = {
     "random walk": (
         lambda x, n: pm.GaussianRandomWalk(
             "y", pm.Normal("g", 3, 1), 0.5, init_dist=pm.Normal.dist(0, 1), observed=np.ones(n)), True),
+    "random walk of vectors": (
+        lambda x, n: pm.MvGaussianRandomWalk(
+            "y", mu=pm.Normal("g", 3, 1, shape=2), chol=np.eye(2), init_dist=pm.MvNormal.dist(np.zeros(2), np.eye(2)),
+            observed=np.ones((n, 2))), False),
     "matrix": (
         lambda x, n: pm.Normal("y", pm.Normal("g", 3, 1, shape=(2, 3)) @ pt.ones((3, n)), 1, observed=np.ones((2, n))),
         True),
