@@ -323,10 +323,11 @@ struct value *slice_before_expand(struct ctx *cx, struct node *n)
 	struct value **in =
 		memcpy(new_array(cx->arena, struct value *, n->nin), n->in, n->nin * sizeof(*in));
 	in[0] = x;
-	become_(cx, m, ONNX_Slice, n->nin, in);
+	uint32_t nin = n->nin;
+	become(cx, n, ONNX_Expand, all, shape); /* first: m may be all that reads the shape */
+	become_(cx, m, ONNX_Slice, nin, in);
 	all->type = t;
 	all->known = NULL;
-	become(cx, n, ONNX_Expand, all, shape);
 	return NULL;
 }
 

@@ -127,10 +127,12 @@ def test_infinite_logarithm(dtype, opset):
 
 @pytest.mark.parametrize("opset", SOME_OPSETS)
 def test_slice_of_expanded(opset):
-    """Rows of what is stretched along columns are cut before; rows of what is stretched along rows are not."""
-    text = """graph g(x: float64[5, 1], z: float64[1, 1], k: int64[]) -> (a, b) {
+    """Rows of what is stretched along columns are cut before; rows of what is stretched along rows are not. Nothing
+    else reads the shape of c."""
+    text = """graph g(x: float64[5, 1], z: float64[1, 1], k: int64[], w: float64[n, 1, 2], y: float64[p]) -> (a, b, c) {
   a = Alloc(x, 5, k)[1:-1:2] * 2
   b = Alloc(z, k, 3)[1:] * 2
+  c = Alloc(w, Shape_i{i=0}(w), Shape_i{i=0}(y), 2)[:1] * 2
 }
 """
     model = ptg.compile(text, opset, math="standard")
@@ -138,7 +140,9 @@ def test_slice_of_expanded(opset):
     assert ops.index("Slice") < ops.index("Expand")
     x = np.array([np.nan, 1, np.inf, -2, 0])[:, None]
     for k in (0, 1, 7):
-        a, b = ptg.run(model, x, x[3:4], k)
+        w = np.arange(2.0 * k).reshape(k, 1, 2)
+        a, b, c = ptg.run(model, x, x[3:4], k, w, np.zeros(k))
+        assert np.array_equal(c, np.broadcast_to(w, (k, k, 2))[:1] * 2)
         assert np.array_equal(a, np.broadcast_to(x, (5, k))[1:-1:2] * 2, equal_nan=True)
         assert np.array_equal(b, np.broadcast_to(x[3:4], (k, 3))[1:] * 2)
 
