@@ -218,9 +218,10 @@ def data_option(options: dict[str, Any], data: Which) -> Which:
 
 def with_own_lengths(model: Any, inputs: Sequence[Variable]) -> Any:
     """The model whose observed variables have the lengths of their values, where these are inputs, and not the lengths
-    of what was observed. A variable that others are computed from, or that PyMC cannot give another length, is left."""
+    of what was observed. A variable that others are computed from, or that PyMC cannot give another length, is left: so
+    is one that pymc-extras has summed another out of, whose op says nothing of its batch dims."""
     fixed = [rv for rv in model.observed_RVs if model.rvs_to_values[rv] in inputs and None not in rv.type.shape]
-    fixed = [rv for rv in fixed if rv.type.ndim > draw_of(rv).owner.op.ndim_supp]
+    fixed = [rv for rv in fixed if rv.type.ndim > getattr(draw_of(rv).owner.op, "ndim_supp", rv.type.ndim)]
     if not fixed:
         return model
     others, new = [*model.basic_RVs, *model.deterministics, *model.potentials], {}

@@ -501,6 +501,36 @@ def predictions_of_named_dims():
         np.testing.assert_allclose(y, found.posterior_predictive["y"].values[0], rtol=1e-12)
 
 
+def a_variable_of_another_op():
+    """pymc-extras sums a variable out of those that depend on it, which are then one op; it says of no axis that it is one
+    of a batch. Their data are inputs too, of the lengths that PyMC takes"""
+    from pymc.logprob.abstract import MeasurableOp, _logprob
+    from pytensor.compile.builders import OpFromGraph
+
+    class SummedOut(MeasurableOp, OpFromGraph):
+        pass
+
+    @_logprob.register(SummedOut)
+    def logprob(op, values, mu, *others, **_):
+        return pm.logp(pm.NormalMixture.dist([0.25, 0.75], mu=pt.stack([mu, -mu], -1), sigma=1), values[0])
+
+    def model(of_data):
+        with pm.Model() as found:
+            y = pm.Data("seen", [1.0, 2, 3]) if of_data else [1.0, 2, 3]
+            mu = pm.Normal("mu") + pt.zeros(3)
+            draw = pm.Normal.dist(mu)
+            rng = draw.owner.inputs[0]
+            found.register_rv(SummedOut([mu, rng], [draw])(mu, rng), "y", observed=y)
+        return found
+
+    for of_data, data in ((False, "inputs"), (True, None)):
+        m = model(of_data)
+        file = ptgc.compile_density(m, data=data)
+        assert len(file.inputs) == 2
+        np.testing.assert_allclose(file(mu=0.3)[0], m.compile_logp(mode=PYTHON)({"mu": 0.3}), rtol=1e-12)
+        assert "length" in refusal(ValueError, lambda: file(0.3, np.ones(4)))
+
+
 def densities_in_c():
     """The function of the C that is written for a density, at other data than those of the model; and the library"""
     for build in (line, counties, effects, written, contrasts):
@@ -780,7 +810,7 @@ def refusal(kind, call):
 
 
 TESTS = [
-    a_step_method_of_its_own, models_that_are_refused, densities, samplers, predictions, predictions_by_parts,
+    a_step_method_of_its_own, models_that_are_refused, densities, samplers, predictions, predictions_by_parts, a_variable_of_another_op,
     files_that_are_read, coordinates_that_are_read, values_of_data, refits, densities_in_c, many_points_of_a_spatial_model,
     many_points_of_named_dims, predictions_of_named_dims, many_points_of_a_table, rows_that_stand_for_more, rows_of_two_states, frozen_models,
     doubts_about_draws, missing_values, dims_of_any_name, data_that_are_set_later,
