@@ -173,10 +173,10 @@ static bool is_huge(const struct value *v, double largest)
 	return single_number(constant_data(v), &k) && fabs(k) >= largest;
 }
 
-/* Is n, a reduction, one of x that keeps the axes with length 1? */
-static bool keeps_axes(const struct node *n, const struct value *x)
+/* Do the axes, which are sorted, come before all others? Then broadcasting aligns what is left. */
+static bool are_leading(const int *axes, int n)
 {
-	return resolve(n->in[0]) == x && int_of_attr(n, "keepdims", 1);
+	return axes[n - 1] == n - 1;
 }
 
 /*
@@ -202,16 +202,19 @@ static bool is_maximum(struct value *m, const struct value *x, const struct node
 			return false;
 		m = resolve(clip->in[0]);
 	}
-	if (!is_op(m, ONNX_ReduceMax) || !keeps_axes(m->def, x) || !keeps_axes(sum, e))
+	if (!is_op(m, ONNX_ReduceMax) || resolve(m->def->in[0]) != x || resolve(sum->in[0]) != e)
 		return false;
+	bool keep = int_of_attr(sum, "keepdims", 1);
 	int n = onnx_reduced_axes(m->def, of_max);
 	return n > 0 && n == onnx_reduced_axes(sum, of_sum) &&
-	       !memcmp(of_max, of_sum, (size_t)n * sizeof(*of_max));
+	       !memcmp(of_max, of_sum, (size_t)n * sizeof(*of_max)) &&
+	       keep == int_of_attr(m->def, "keepdims", 1) && (keep || are_leading(of_max, n));
 }
 
 /*
  * exp(x - (log(s) + m)), where s is the sum of e = exp(x - m) and m the maximum of x, is e / s: the
- * gradient of LogSumExp takes one exponential then, of which each costs as much as ten additions.
+ * gradient of LogSumExp takes one exponential then, of which each costs as much as ten additions,
+ * and large numbers do not swallow log(s).
  * Where x has infinities or NaN both are NaN. Of another m, e could be infinite.
  */
 struct value *divide_by_sum(struct ctx *cx, struct node *n)

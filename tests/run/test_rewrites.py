@@ -125,6 +125,19 @@ def test_infinite_logarithm(dtype, opset):
         assert np.array_equal(a, x == 0) and np.array_equal(b[:, 0], x != 0) and c.shape == (n, 1)
 
 
+@pytest.mark.parametrize("axes", [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_slopes_of_logsumexp(dtype, axes):
+    """The slopes of LogSumExp are shares of 1 where its terms are so large that they swallow the logarithm of the sum."""
+    kept = f"ExpandDims{{axes={list(axes)}}}(LogSumExp{{axes={axes}}}(x))"
+    model = ptg.compile(f"graph g(x: {dtype}[n, m, 2]) -> (y) {{\n  y = Exp(x - {kept})\n}}\n", math="standard")
+    near = np.random.default_rng(0).normal(size=(3, 4, 2)).astype(dtype)
+    large = near - np.array(2.0**14 if dtype == "float32" else 2.0**40, dtype)
+    y = ptg.run(model, large)
+    e = np.exp(np.longdouble(large - large.max(axis=axes, keepdims=True)))
+    np.testing.assert_allclose(y, e / e.sum(axis=axes, keepdims=True), rtol=8 * np.finfo(dtype).eps)
+
+
 @pytest.mark.parametrize("opset", SOME_OPSETS)
 def test_slice_of_expanded(opset):
     """Rows of what is stretched along columns are cut before; rows of what is stretched along rows are not. Nothing
