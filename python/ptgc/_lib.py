@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ptgc.errors import CompileError
+from ptgc.errors import CompileError, list_of_texts
 
 COPY_LIMIT = 1 << 16  # external data of more bytes is not copied: it stays in the library's memory
 MISTAKE, UNSUPPORTED, RAISES = range(3)  # enum ptgc_cause
@@ -367,14 +367,12 @@ def run(
     c_tensors, keep = make_tensors(dict(tensors))
     o.tensors, o.ntensors = c_tensors, len(dict(tensors))
     if USUAL_FLAGS:
-        options["flags"] = [*USUAL_FLAGS, *(options.get("flags") or ())]
+        options["flags"] = [*USUAL_FLAGS, *list_of_texts("flags", options.get("flags"))]
     for key, value in options.items():
         if value is None:
             continue
         if OPTIONS[key] is Strings:
-            if isinstance(value, str):
-                raise TypeError(f"{key} is a list of texts, not {value!r}")
-            keep.append(value := strings(value))
+            keep.append(value := strings(list_of_texts(key, value)))
         elif OPTIONS[key] is C.c_char_p:
             if not isinstance(value, str | Path):  # ctypes would take a number for an address
                 raise TypeError(f"{key} is a text, not {value!r}")

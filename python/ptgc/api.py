@@ -37,6 +37,8 @@ def compile_source(source, **options) -> _lib.Compiled:
         return _lib.compile_file(path, **options)
     if not isinstance(source, str | bytes):
         raise TypeError(f"expected .ptg text or a path, got {type(source).__name__}")
+    if isinstance(source, str) and os.path.isfile(source):
+        raise ValueError(f"{source} is a file, but its name does not end in .ptg: give a pathlib.Path if it is such a text")
     return _lib.compile_text(source, **options)
 
 

@@ -47,6 +47,13 @@ def no_such(what: str, name: Any, known: Any) -> str:
     return f"{what} {name!r}{f'; did you mean {near[0]!r}?' if near else ''} (there are: {', '.join(known)})"
 
 
+def list_of_texts(name: str, given: Any) -> list:
+    """What is given for an option that is a list of texts. A text would be taken letter by letter."""
+    if isinstance(given, str):
+        raise TypeError(f"{name} is a list of texts, not {given!r}")
+    return list(given or ())
+
+
 def part_of(variable, outputs) -> str:
     """The name of the nearest variable with a name that is computed from this one."""
     from pytensor.graph.traversal import toposort

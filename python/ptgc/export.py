@@ -37,7 +37,7 @@ from ptgc._printer import Text, no_type, print_graph
 from ptgc._random import Generator, generator_to_words, kind_of, words_given, words_to_generator
 from ptgc._shared import shared_library
 from ptgc._values import ROUNDED, SAME, as_input, input_types
-from ptgc.errors import Problem, UnsupportedError
+from ptgc.errors import Problem, UnsupportedError, list_of_texts
 from ptgc.linker import ONNX, rewritten
 from ptgc.native import MODEL, NativeFunction
 from ptgc.runtime import arguments, generators_of, is_complex, make_session, native, node_line, pairs, run_session, seen_as
@@ -401,7 +401,7 @@ def make_exported(
         file_name=f"{model_name or 'main'}.ptg", model_name=model_name, doc_string=o["doc_string"],
         model_version=o["model_version"], meta=[f"{key}={value}" for key, value in (o["metadata"] or {}).items()],
         external_name=external_data or o["external_name"], external_threshold=1024 if external_data else 0,
-        strip=o["strip"], flags=[*_lib.PRINTED, *o["flags"]], header_name=o.get("header_name"), **options,
+        strip=o["strip"], flags=[*_lib.PRINTED, *list_of_texts("flags", o["flags"])], header_name=o.get("header_name"), **options,
     )  # fmt: skip
     if others := [v for v in inputs if not is_value(v)]:  # nothing uses them, or they were refused above
         raise UnsupportedError([Problem(f"an input of type {v.type}", None, v, no_type(v)) for v in others])
@@ -551,7 +551,7 @@ def export_c(
     check_external_data(path, options)
     if is_library:
         metadata = options.pop("metadata", None)
-        options["flags"] = [*options.get("flags", ()), "fentry"]
+        options["flags"] = [*list_of_texts("flags", options.get("flags")), "fentry"]
     elif cflags:
         raise TypeError("cflags are for a library, name.so")
     exported = code_of(inputs, outputs, options | {"header_name": header.name})
@@ -559,7 +559,7 @@ def export_c(
     if is_library:
         taken, given = complex_parts(exported, options)
         shown = {"complex_inputs": taken, "complex_results": [(k, str(d)) for k, d in given], "metadata": metadata or {}}
-        content = shared_library(content, exported.header, header.name, exported.external, shown, cflags)
+        content = shared_library(content, exported.header, header.name, exported.external, shown, list_of_texts("cflags", cflags))
         write_all([(header, exported.header), (path, content)])
     else:
         write_model(path, content, exported.external_name, exported.external, [(header, exported.header)])
@@ -586,10 +586,10 @@ def compile_native(
     cflags are flags for the compiler besides those that the C needs. The other options are those of ``export_c``,
     without ``model_name``.
     """
-    options["flags"] = [*options.get("flags", ()), "fentry"]
+    options["flags"] = [*list_of_texts("flags", options.get("flags")), "fentry"]
     exported = code_of(inputs, outputs, options | {"model_name": MODEL})
     compiled = _lib.Compiled(exported.model, exported.external, exported.warnings, header=exported.header)
-    return NativeFunction(compiled, exported.text, *complex_parts(exported, options), cflags)
+    return NativeFunction(compiled, exported.text, *complex_parts(exported, options), list_of_texts("cflags", cflags))
 
 
 def check_external_data(path: Path, options: Mapping) -> None:

@@ -27,7 +27,7 @@ from ptgc import _lib, _random
 from ptgc._cc import CFLAGS
 from ptgc._compile import compile_graph
 from ptgc._ops import first_generator, is_generator, is_tensor
-from ptgc.errors import CompileError
+from ptgc.errors import CompileError, list_of_texts
 from ptgc.native import MODEL, generator_kinds, load_model, native_error
 from ptgc.rewrites import EXCLUDE, INCLUDE, Rewrites
 from ptgc.runtime import (
@@ -457,7 +457,7 @@ class NativeLinker(GraphLinker):
         self, *args: Any, math: str | None = None, cflags: Sequence[str] = CFLAGS, **kwargs: Any
     ) -> None:
         super().__init__(*args, math=math, **kwargs)
-        self.cflags = tuple(cflags)
+        self.cflags = tuple(list_of_texts("cflags", cflags))
 
     def callable_of(self, inputs, outputs, kinds, print_options, options):
         options["flags"] = [*options["flags"], "fentry"]

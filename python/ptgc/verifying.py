@@ -9,7 +9,7 @@ import numpy as np
 from ptgc import _lib
 from ptgc._random import generator_to_words
 from ptgc.api import is_path, load
-from ptgc.errors import CompileError
+from ptgc.errors import CompileError, list_of_texts
 from ptgc.native import MODEL, extension, generator_kinds, load_model, native_error
 
 HEADER = re.compile(r"^graph .*?\) -> (\([^{]*\)) \{\n(.*?)^\}", re.M | re.S)
@@ -104,7 +104,7 @@ def verify(source: Any, *values: Any, seed: int = 0, rtol: float | None = None, 
         options.setdefault("directory", Path(source).parent)
         options.setdefault("file_name", str(source))
     text = _lib.format_text(text)
-    options["flags"] = [*options.get("flags", ()), *_lib.PRINTED]
+    options["flags"] = [*list_of_texts("flags", options.get("flags")), *_lib.PRINTED]
     shown = showing_all(text)
 
     def compiled(text):

@@ -485,6 +485,23 @@ def test_what_is_no_library(tmp_path):
     for options, message in (({"metadata": {}}, "unknown option 'metadata' of C"), ({"cflags": ["-O1"]}, "for a library")):
         with pytest.raises(TypeError, match=message):
             ptgc.export_c([x], [x + 1], tmp_path / "m.c", **options)
+    (tmp_path / "m.c").write_bytes(b"")
+    with pytest.raises(ValueError, match="m.c is a file, but its name does not end in .ptg"):
+        ptgc.load(str(tmp_path / "m.c"))
+
+
+def test_flags_are_a_list():
+    """A text would be taken letter by letter."""
+    x = pt.vector("x", dtype="float64")
+    for call in (
+        lambda: ptgc.compile_native([x], [x + 1], cflags="-O1"),
+        lambda: ptgc.export_c([x], [x + 1], "m.so", cflags="-O1"),
+        lambda: ptgc.native_mode(cflags="-O1"),
+        lambda: ptgc.compile_native([x], [x + 1], flags="-O1"),
+        lambda: ptgc.compile_onnx([x], [x + 1], flags="-O1"),
+    ):
+        with pytest.raises(TypeError, match="flags is a list of texts, not '-O1'"):
+            call()
 
 
 # ---- weights ----
