@@ -42,7 +42,10 @@ def drawn_outputs(model: Any, prior: bool, var_names: Sequence[str] | None) -> l
         names = sorted(get_default_varnames(asked, include_transformed=False))
     elif var_names is not None:
         if given := [v.name for v in model.free_RVs if v.name in var_names]:
-            raise ValueError(f"var_names: {given[0]} is a parameter, whose draws are inputs: leave it out")
+            raise ValueError(
+                f"var_names: {given[0]} is a parameter, whose draws are inputs: leave it out. If it is to be "
+                f"drawn, as a gp.conditional is, observe it: pm.observe(model, {{{given[0]!r}: any values}})"
+            )
         names = var_names
     else:
         found = [*model.observed_RVs, *observed_dependent_deterministics(model)]

@@ -501,6 +501,23 @@ def predictions_of_named_dims():
         np.testing.assert_allclose(y, found.posterior_predictive["y"].values[0], rtol=1e-12)
 
 
+def a_parameter_that_is_predicted():
+    """As a gp.conditional, which the posterior does not have: it is drawn if it is observed, as PyMC draws it"""
+    with pm.Model() as model:
+        a = pm.Normal("a", shape=3)
+        pm.Normal("y", a, 1, observed=[1.0, 2, 3])
+        new = pm.Normal("new", a.sum(), 1, shape=2)
+        pm.Poisson("count", pt.exp(new / 9))
+        draws = pm.sample_prior_predictive(7, random_seed=3, var_names=["a"], compile_kwargs={"mode": PYTHON}).prior
+        found = pm.sample_posterior_predictive(
+            draws.to_dataset(), var_names=["new", "y"], random_seed=4, progressbar=False, compile_kwargs={"mode": PYTHON}
+        ).posterior_predictive
+    file = ptgc.compile_predictive(pm.observe(model, {"new": np.zeros(2)}), var_names=["new", "y"])
+    got = dict(zip(file.outputs, file(a=draws["a"].values[0], **file.generators(4))))
+    for name in ("new", "y"):
+        np.testing.assert_allclose(got[name], found[name].values[0], rtol=1e-12)
+
+
 def a_variable_of_another_op():
     """pymc-extras sums a variable out of those that depend on it, which are then one op; it says of no axis that it is one
     of a batch. Their data are inputs too, of the lengths that PyMC takes"""
@@ -785,7 +802,7 @@ def models_that_are_refused():
         (["z is discrete", "pm.Mixture"], lambda: ptgc.sample(discrete)),
         (["y is a pm.Simulator", "pm.sample_smc"], lambda: ptgc.sample(simulator)),
         (["y is a pm.Simulator"], lambda: ptgc.compile_density(simulator)),
-        (["var_names: a is a parameter"], lambda: ptgc.compile_predictive(line(5), var_names=["z", "a"])),
+        (["var_names: a is a parameter", "pm.observe(model, {'a': any values})"], lambda: ptgc.compile_predictive(line(5), var_names=["z", "a"])),
         (["pm.Minibatch", "pm.Data"], lambda: ptgc.compile_density(minibatch)),
         (["pm.Minibatch"], lambda: ptgc.compile_nuts(minibatch)), (["pm.Minibatch"], lambda: ptgc.compile_density(minibatch, batch="k")),
         (["no free variable"], lambda: ptgc.sample(empty)), (["no free variable"], lambda: ptgc.compile_density(empty)),
@@ -811,6 +828,7 @@ def refusal(kind, call):
 
 TESTS = [
     a_step_method_of_its_own, models_that_are_refused, densities, samplers, predictions, predictions_by_parts, a_variable_of_another_op,
+    a_parameter_that_is_predicted,
     files_that_are_read, coordinates_that_are_read, values_of_data, refits, densities_in_c, many_points_of_a_spatial_model,
     many_points_of_named_dims, predictions_of_named_dims, many_points_of_a_table, rows_that_stand_for_more, rows_of_two_states, frozen_models,
     doubts_about_draws, missing_values, dims_of_any_name, data_that_are_set_later,
