@@ -333,7 +333,8 @@ def native(posterior):
         found = dict(zip(library.outputs, library(np.int64(1))))
         seconds = time.process_time() - begin
     row = compared({k: found[k] for k in found if k in names}, found["diverging"], reference)
-    return row | settings | {"compile_s": compiled, "seconds": seconds, "steps": float(found["n_steps"].mean())}
+    row |= settings | {"compile_s": compiled, "seconds": seconds, "steps": float(found["n_steps"].mean())}
+    return row | ({"cc": os.environ["CC"]} if os.environ.get("CC") else {})
 
 
 def by_pymc(posterior):
@@ -618,6 +619,8 @@ def page(names, rows):
     lines = [text.rstrip(), DRAWN, *(drawn_row(name, *of(name, "convert", "density", "nuts")) for name in names), ""]
     lines += [text for name in names for text in remark(name, *of(name, "density", "nuts", "pymc"))]
     lines += [AS_C, *(native_row(name, *of(name, "native")) for name in names)]
+    if compilers := {name: row["cc"] for name in names for row in of(name, "native") if row and "cc" in row}:
+        lines += ["", *(f"- {name}: compiled by `{cc}`, which changes no draw." for name, cc in compilers.items())]
     lines += [SPEED, *(speed_row(name, *of(name, "convert", "nuts", "native", "speed", "nutpie")) for name in names), ""]
     speeds = {name: row for name in names for row in of(name, "speed") if row}
     lines += means(speeds.values())
