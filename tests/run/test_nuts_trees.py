@@ -162,3 +162,21 @@ def test_records_are_of_draws():
     x, *_, steps, _, _, _ = ptg.run(model, START, words(7, 2))
     assert x.shape[1] == 4, x.shape
     assert (steps == 1023).all()
+
+
+def test_a_chain_that_is_done_ends_no_rounds():
+    """Around 100, the density is a thousand times as narrow: there a trajectory has a few steps, and its chain is done early"""
+    density = """
+fn density(x: F[c, 1]) -> (logp: F[c], gradient: F[c, 1]) {
+  narrow = x > 50
+  z = Switch(narrow, (x - 100) * 1000, x)
+  gradient = -z * Switch(narrow, 1000, 1)
+  logp = -0.5 * Sqr(z[:, 0])
+}
+"""
+    begin, end = TEXT.index("fn density"), TEXT.index("graph")
+    text = TEXT[:begin] + density + TEXT[end:].replace("start: float64[3]", "start: float64[chains, 1]")
+    text = text.replace("OPTIONS", "draws=64, max_treedepth=10, step_scale=1e-3").replace("1000000", "90")
+    x, *_, steps, _, _, _ = ptg.run(ptg.compile(text, math="standard"), np.array([[100.0], [0.0]]), words(7, 2))
+    assert x.shape[1] == 64, x.shape
+    assert steps[0].max() < 16 < 500 < steps[1].mean()
