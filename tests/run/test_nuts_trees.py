@@ -180,3 +180,15 @@ fn density(x: F[c, 1]) -> (logp: F[c], gradient: F[c, 1]) {
     x, *_, steps, _, _, _ = ptg.run(ptg.compile(text, math="standard"), np.array([[100.0], [0.0]]), words(7, 2))
     assert x.shape[1] == 64, x.shape
     assert steps[0].max() < 16 < 500 < steps[1].mean()
+
+
+def test_draws_do_not_depend_on_rounds():
+    """Equal to the bit. A chain that has all draws goes on in rounds of one block, and of more blocks than velocities."""
+    options = "draws=40, max_treedepth=9, step_scale=0.02"
+    found = [
+        ptg.run(ptg.compile(TEXT.replace("OPTIONS", rounds + options), math="standard"), START, words(7, 5))
+        for rounds in ("", "blocks=1, rows=2, ", "blocks=64, rows=1, ", "blocks=2000, rows=40, ")
+    ]
+    for other in found[1:]:
+        for a, b in zip(found[0], other):
+            np.testing.assert_array_equal(a, b)
