@@ -257,6 +257,7 @@ void set_lengths(struct printer *p, const struct value *v, const char *const *co
 		if (computed && computed[i] && constant && is_new(p, d))
 			bind_length(p, d, computed[i], false); /* a check compares it */
 		else if (computed && computed[i] && s && !strcmp(computed[i], s) && is_new(p, d)) {
+			/* what is computed is what an equation says already: no check, no name */
 			check_length(p, dim_find(p->cx, d));
 			bind_length(p, d, s, start);
 		} else if (computed && computed[i] && !constant && (!s || is_new(p, d))) {
