@@ -20,6 +20,8 @@
 
 #define PTGC_TILE_THIN 4 /* columns of a tile of one row, where there are few */
 
+#define PTGC_THIN_TERMS 32 /* fewer take no less time by thin tiles than sum by sum */
+
 /* tile = one lane of a product of PTGC_TILE_ROWS rows and PTGC_TILE_COLUMNS columns */
 PTGC_INLINE void ptgc_lane(const double *a, int64_t a_row, int64_t a_col, const double *b,
 			   int64_t b_row, int64_t lane, int64_t terms, double *tile)
@@ -93,36 +95,42 @@ static inline void ptgc_tile_row(const double *a, int64_t a_col, const double *b
 		row[j] = (pairs[0][j] + pairs[1][j]) + (pairs[2][j] + pairs[3][j]);
 }
 
-/* The product of one row and PTGC_TILE_THIN columns: all lanes at once */
+/* Lanes `lane`, `lane` + 2, + 4 and + 6 of the product of one row and PTGC_TILE_THIN columns, added
+   as all sums are: the first and the third, the second and the fourth */
+static inline void ptgc_four_lanes(const double *a, int64_t a_col, const double *b, int64_t b_row,
+				   int64_t lane, int64_t terms, double *row)
+{
+	double s0[PTGC_TILE_THIN] = {0}, s2[PTGC_TILE_THIN] = {0};
+	double s4[PTGC_TILE_THIN] = {0}, s6[PTGC_TILE_THIN] = {0};
+	int64_t k = lane;
+
+	for (; k + 6 < terms; k += 8) {
+		const double *const x = a + k * a_col, *const r = b + k * b_row;
+		for (int64_t j = 0; j < PTGC_TILE_THIN; ++j) {
+			s0[j] += x[0] * r[j];
+			s2[j] += x[2 * a_col] * r[2 * b_row + j];
+			s4[j] += x[4 * a_col] * r[4 * b_row + j];
+			s6[j] += x[6 * a_col] * r[6 * b_row + j];
+		}
+	}
+	for (int64_t j = 0; j < PTGC_TILE_THIN; ++j) {
+		s0[j] += k < terms ? a[k * a_col] * b[k * b_row + j] : 0;
+		s2[j] += k + 2 < terms ? a[(k + 2) * a_col] * b[(k + 2) * b_row + j] : 0;
+		s4[j] += k + 4 < terms ? a[(k + 4) * a_col] * b[(k + 4) * b_row + j] : 0;
+		row[j] = (s0[j] + s4[j]) + (s2[j] + s6[j]);
+	}
+}
+
+/* The product of one row and PTGC_TILE_THIN columns */
 static inline void ptgc_tile_thin(const double *a, int64_t a_col, const double *b, int64_t b_row,
 				  int64_t terms, double *row)
 {
-	double s0[PTGC_TILE_THIN] = {0}, s1[PTGC_TILE_THIN] = {0};
-	double s2[PTGC_TILE_THIN] = {0}, s3[PTGC_TILE_THIN] = {0};
-	double s4[PTGC_TILE_THIN] = {0}, s5[PTGC_TILE_THIN] = {0};
-	double s6[PTGC_TILE_THIN] = {0}, s7[PTGC_TILE_THIN] = {0};
+	double odd[PTGC_TILE_THIN];
 
-	for (; terms >= 8; terms -= 8, a += 8 * a_col, b += 8 * b_row)
-		for (int64_t j = 0; j < PTGC_TILE_THIN; ++j) {
-			s0[j] += a[0] * b[j];
-			s1[j] += a[a_col] * b[b_row + j];
-			s2[j] += a[2 * a_col] * b[2 * b_row + j];
-			s3[j] += a[3 * a_col] * b[3 * b_row + j];
-			s4[j] += a[4 * a_col] * b[4 * b_row + j];
-			s5[j] += a[5 * a_col] * b[5 * b_row + j];
-			s6[j] += a[6 * a_col] * b[6 * b_row + j];
-			s7[j] += a[7 * a_col] * b[7 * b_row + j];
-		}
-	for (int64_t j = 0; j < PTGC_TILE_THIN; ++j) {
-		s0[j] += terms > 0 ? a[0] * b[j] : 0;
-		s1[j] += terms > 1 ? a[a_col] * b[b_row + j] : 0;
-		s2[j] += terms > 2 ? a[2 * a_col] * b[2 * b_row + j] : 0;
-		s3[j] += terms > 3 ? a[3 * a_col] * b[3 * b_row + j] : 0;
-		s4[j] += terms > 4 ? a[4 * a_col] * b[4 * b_row + j] : 0;
-		s5[j] += terms > 5 ? a[5 * a_col] * b[5 * b_row + j] : 0;
-		s6[j] += terms > 6 ? a[6 * a_col] * b[6 * b_row + j] : 0;
-		row[j] = ((s0[j] + s4[j]) + (s2[j] + s6[j])) + ((s1[j] + s5[j]) + (s3[j] + s7[j]));
-	}
+	ptgc_four_lanes(a, a_col, b, b_row, 0, terms, row);
+	ptgc_four_lanes(a, a_col, b, b_row, 1, terms, odd);
+	for (int64_t j = 0; j < PTGC_TILE_THIN; ++j)
+		row[j] += odd[j];
 }
 
 /* y += tile, or y = tile for the first block; without the first rows and columns that `done` counts
@@ -155,51 +163,64 @@ static inline void ptgc_pack(const double *b, int64_t b_row, int64_t b_col, int6
 				panel[k * n + j] = j < columns ? b[k * b_row + j * b_col] : 0;
 }
 
-/* One block of the product, by tiles. A tile that would reach over the end begins before it, where
-   that is possible. Columns of b that lie side by side are read where they are if there are few
-   rows. */
-static inline void ptgc_add_tiles(const double *a, int64_t a_row, int64_t a_col, const double *b,
-				  int64_t b_row, int64_t b_col, double *y, int64_t y_row,
-				  int64_t y_col, int64_t m, int64_t terms, int64_t n, int first)
+/* A product of matrices: y = a b, of m rows and n columns, whose elements are sums of `terms`
+   products */
+struct ptgc_factors {
+	const double *a;
+	int64_t a_row, a_col; /* how far rows and columns are apart */
+	const double *b;
+	int64_t b_row, b_col;
+	double *y;
+	int64_t y_row, y_col;
+	int64_t m, terms, n;
+};
+
+/* --- ways to compute one block of the product, of PTGC_BLOCK terms at most: y = a b for the first
+   block, else y += a b. All give the same bits; there are no more rows than columns. --- */
+
+/* By tiles. A tile that would reach over the end begins before it, where that is possible. Columns
+   of b that lie side by side are read where they are if there are few rows. */
+static inline void ptgc_by_tiles(const struct ptgc_factors *f, int first)
 {
 	double panel[PTGC_BLOCK * PTGC_TILE_COLUMNS], tile[8][PTGC_TILE];
+	const int64_t m = f->m, n = f->n, a_row = f->a_row, a_col = f->a_col;
 	const int64_t rows = m < PTGC_TILE_ROWS ? 1 : PTGC_TILE_ROWS;
-	const int packs = b_col != 1 || n < PTGC_TILE_COLUMNS || m >= 4 * PTGC_TILE_ROWS;
+	const int packs = f->b_col != 1 || n < PTGC_TILE_COLUMNS || m >= 4 * PTGC_TILE_ROWS;
+	const int64_t apart = packs ? PTGC_TILE_COLUMNS : f->b_row;
 
 	for (int64_t j0 = 0; j0 < n; j0 += PTGC_TILE_COLUMNS) {
 		const int64_t over = j0 + PTGC_TILE_COLUMNS - n;
 		const int64_t j = over > 0 && n >= PTGC_TILE_COLUMNS ? j0 - over : j0;
 		const int64_t columns = n - j < PTGC_TILE_COLUMNS ? n - j : PTGC_TILE_COLUMNS;
-		const double *const from = b + j * b_col;
+		const double *const from = f->b + j * f->b_col, *const b = packs ? panel : from;
 		if (packs)
-			ptgc_pack(from, b_row, b_col, terms, columns, panel);
+			ptgc_pack(from, f->b_row, f->b_col, f->terms, columns, panel);
 		for (int64_t i0 = 0; i0 < m; i0 += rows) {
 			const int64_t i = i0 + rows > m ? m - rows : i0;
+			const double *const a = f->a + i * a_row;
 			if (rows == 1)
-				ptgc_tile_row(a + i * a_row, a_col, packs ? panel : from,
-					      packs ? PTGC_TILE_COLUMNS : b_row, terms, tile[0]);
+				ptgc_tile_row(a, a_col, b, apart, f->terms, tile[0]);
 			else
-				ptgc_tile(a + i * a_row, a_row, a_col, packs ? panel : from,
-					  packs ? PTGC_TILE_COLUMNS : b_row, terms, tile);
-			ptgc_put_tile(y + i * y_row + j * y_col, y_row, y_col, tile[0], rows,
-				      columns, i0 - i, j0 - j, first);
+				ptgc_tile(a, a_row, a_col, b, apart, f->terms, tile);
+			ptgc_put_tile(f->y + i * f->y_row + j * f->y_col, f->y_row, f->y_col,
+				      tile[0], rows, columns, i0 - i, j0 - j, first);
 		}
 	}
 }
 
-/* One block of the product of few rows and columns, which lie side by side */
-static inline void ptgc_add_thin(const double *a, int64_t a_row, int64_t a_col, const double *b,
-				 int64_t b_row, double *y, int64_t y_row, int64_t y_col, int64_t m,
-				 int64_t terms, int64_t n, int first)
+/* By tiles of one row, where there are few columns, PTGC_TILE_THIN at least, which lie side by side
+ */
+static inline void ptgc_by_thin_tiles(const struct ptgc_factors *f, int first)
 {
 	double tile[PTGC_TILE_THIN];
 
-	for (int64_t i = 0; i < m; ++i)
-		for (int64_t j0 = 0; j0 < n; j0 += PTGC_TILE_THIN) {
-			const int64_t j = j0 + PTGC_TILE_THIN > n ? n - PTGC_TILE_THIN : j0;
-			ptgc_tile_thin(a + i * a_row, a_col, b + j, b_row, terms, tile);
-			ptgc_put_tile(y + i * y_row + j * y_col, y_row, y_col, tile, 1,
-				      PTGC_TILE_THIN, 0, j0 - j, first);
+	for (int64_t i = 0; i < f->m; ++i)
+		for (int64_t j0 = 0; j0 < f->n; j0 += PTGC_TILE_THIN) {
+			const int64_t j = j0 + PTGC_TILE_THIN > f->n ? f->n - PTGC_TILE_THIN : j0;
+			ptgc_tile_thin(f->a + i * f->a_row, f->a_col, f->b + j, f->b_row, f->terms,
+				       tile);
+			ptgc_put_tile(f->y + i * f->y_row + j * f->y_col, f->y_row, f->y_col, tile,
+				      1, PTGC_TILE_THIN, 0, j0 - j, first);
 		}
 }
 
@@ -229,93 +250,109 @@ PTGC_INLINE double ptgc_dot(const double *x, int64_t x_apart, const double *y, i
 	return ((s0 + s4) + (s2 + s6)) + ((s1 + s5) + (s3 + s7));
 }
 
-/* One block of the product, sum by sum. A row of a that is not in one piece is copied. */
-static inline void ptgc_add_dots(const double *a, int64_t a_row, int64_t a_col, const double *b,
-				 int64_t b_row, int64_t b_col, double *y, int64_t y_row,
-				 int64_t y_col, int64_t m, int64_t terms, int64_t n, int first)
+/* Sum by sum. A row of a that is not in one piece is copied. */
+static inline void ptgc_by_dots(const struct ptgc_factors *f, int first)
 {
 	double row[PTGC_BLOCK];
 
-	for (int64_t i = 0; i < m; ++i) {
-		const double *x = a + i * a_row;
-		if (a_col != 1) {
-			for (int64_t k = 0; k < terms; ++k)
-				row[k] = x[k * a_col];
+	for (int64_t i = 0; i < f->m; ++i) {
+		const double *x = f->a + i * f->a_row;
+		if (f->a_col != 1) {
+			for (int64_t k = 0; k < f->terms; ++k)
+				row[k] = x[k * f->a_col];
 			x = row;
 		}
-		for (int64_t j = 0; j < n; ++j) {
-			const double *const z = b + j * b_col;
-			const double sum = b_row == 1 ? ptgc_dot(x, 1, z, 1, terms)
-						      : ptgc_dot(x, 1, z, b_row, terms);
-			double *const to = y + i * y_row + j * y_col;
+		for (int64_t j = 0; j < f->n; ++j) {
+			const double *const z = f->b + j * f->b_col;
+			const double sum = f->b_row == 1 ? ptgc_dot(x, 1, z, 1, f->terms)
+							 : ptgc_dot(x, 1, z, f->b_row, f->terms);
+			double *const to = f->y + i * f->y_row + j * f->y_col;
 			*to = first ? sum : *to + sum;
 		}
 	}
 }
 
+/* By the way that takes the least time, where no other one is known to. src/c/products.c chooses
+   by the same rule where lengths are known while compiling: a file has no way that it does not
+   need. */
+static inline void ptgc_by_size(const struct ptgc_factors *f, int first)
+{
+	const int side_by_side = f->b_col == 1 && f->b_row != 1;
+
+	if (f->m >= PTGC_TILE_ROWS || (f->n >= PTGC_TILE_COLUMNS && side_by_side))
+		ptgc_by_tiles(f, first);
+	else if (f->n >= PTGC_TILE_THIN && side_by_side && f->terms >= PTGC_THIN_TERMS)
+		ptgc_by_thin_tiles(f, first);
+	else
+		ptgc_by_dots(f, first);
+}
+
 #ifdef PTGC_BLAS
 #include <cblas.h>
 /* The product by a CBLAS, if it is large and its matrices are as BLAS has them: then 1 */
-static inline int ptgc_blas(const double *a, int64_t a_row, int64_t a_col, const double *b,
-			    int64_t b_row, int64_t b_col, double *y, int64_t y_row, int64_t y_col,
-			    int64_t m, int64_t terms, int64_t n)
+static inline int ptgc_blas(const struct ptgc_factors *f)
 {
-	const int64_t most = 0x7fffffff, apart_a = a_col == 1 ? a_row : a_col;
-	const int64_t apart_b = b_col == 1 ? b_row : b_col;
+	const int64_t most = 0x7fffffff, m = f->m, terms = f->terms, n = f->n;
+	const int64_t apart_a = f->a_col == 1 ? f->a_row : f->a_col;
+	const int64_t apart_b = f->b_col == 1 ? f->b_row : f->b_col;
 
 	if (m < 8 || n < 8 || terms < 8 || (double)m * (double)n * (double)terms < 32768)
 		return 0;
-	if (y_col != 1 || (a_col != 1 && a_row != 1) || (b_col != 1 && b_row != 1))
+	if (f->y_col != 1 || (f->a_col != 1 && f->a_row != 1) || (f->b_col != 1 && f->b_row != 1))
 		return 0;
-	if (apart_a < (a_col == 1 ? terms : m) || apart_b < (b_col == 1 ? n : terms) || y_row < n)
+	if (apart_a < (f->a_col == 1 ? terms : m) || apart_b < (f->b_col == 1 ? n : terms) ||
+	    f->y_row < n)
 		return 0;
 	if (m > most || n > most || terms > most || apart_a > most || apart_b > most ||
-	    y_row > most)
+	    f->y_row > most)
 		return 0;
-	cblas_dgemm(CblasRowMajor, a_col == 1 ? CblasNoTrans : CblasTrans,
-		    b_col == 1 ? CblasNoTrans : CblasTrans, (int)m, (int)n, (int)terms, 1, a,
-		    (int)apart_a, b, (int)apart_b, 0, y, (int)y_row);
+	cblas_dgemm(CblasRowMajor, f->a_col == 1 ? CblasNoTrans : CblasTrans,
+		    f->b_col == 1 ? CblasNoTrans : CblasTrans, (int)m, (int)n, (int)terms, 1, f->a,
+		    (int)apart_a, f->b, (int)apart_b, 0, f->y, (int)f->y_row);
 	return 1;
 }
 #endif
 
-/* One block of the product of matrices: y = a b, or y += a b if it is not the first. It has
-   PTGC_BLOCK terms at most. */
-static inline void ptgc_add_product(const double *a, int64_t a_row, int64_t a_col, const double *b,
-				    int64_t b_row, int64_t b_col, double *y, int64_t y_row,
-				    int64_t y_col, int64_t m, int64_t terms, int64_t n, int first)
+/* The same product with no more rows than columns: y' = b' a', if need be */
+static inline struct ptgc_factors ptgc_broad(const struct ptgc_factors *f)
 {
-	if (m > n) { /* y' = b' a' */
-		const double *const other = a;
-		const int64_t other_row = a_row, other_col = a_col, y_other = y_row, count = m;
-		a = b, a_row = b_col, a_col = b_row;
-		b = other, b_row = other_col, b_col = other_row;
-		y_row = y_col, y_col = y_other;
-		m = n, n = count;
-	}
-	if (m >= PTGC_TILE_ROWS || (n >= PTGC_TILE_COLUMNS && b_col == 1 && b_row != 1))
-		ptgc_add_tiles(a, a_row, a_col, b, b_row, b_col, y, y_row, y_col, m, terms, n,
-			       first);
-	else if (n >= PTGC_TILE_THIN && b_col == 1 && b_row != 1 && terms >= 32)
-		ptgc_add_thin(a, a_row, a_col, b, b_row, y, y_row, y_col, m, terms, n, first);
-	else
-		ptgc_add_dots(a, a_row, a_col, b, b_row, b_col, y, y_row, y_col, m, terms, n,
-			      first);
+	const struct ptgc_factors turned = {f->b, f->b_col, f->b_row, f->a, f->a_col, f->a_row,
+					    f->y, f->y_col, f->y_row, f->n, f->terms, f->m};
+
+	return f->m > f->n ? turned : *f;
 }
 
-/* y = a b: m rows, n columns, sums of `terms` products */
-static inline void ptgc_product(const double *a, int64_t a_row, int64_t a_col, const double *b,
-				int64_t b_row, int64_t b_col, double *y, int64_t y_row,
-				int64_t y_col, int64_t m, int64_t terms, int64_t n)
+/* One block of a product, which is the first one or not, in one of the ways above */
+static inline void ptgc_add_product(void (*way)(const struct ptgc_factors *, int), const double *a,
+				    int64_t a_row, int64_t a_col, const double *b, int64_t b_row,
+				    int64_t b_col, double *y, int64_t y_row, int64_t y_col,
+				    int64_t m, int64_t terms, int64_t n, int first)
 {
+	const struct ptgc_factors f = {a, a_row, a_col, b, b_row, b_col,
+				       y, y_row, y_col, m, terms, n};
+	const struct ptgc_factors broad = ptgc_broad(&f);
+
+	way(&broad, first);
+}
+
+/* y = a b in one of the ways above */
+static inline void ptgc_product(void (*way)(const struct ptgc_factors *, int), const double *a,
+				int64_t a_row, int64_t a_col, const double *b, int64_t b_row,
+				int64_t b_col, double *y, int64_t y_row, int64_t y_col, int64_t m,
+				int64_t terms, int64_t n)
+{
+	const struct ptgc_factors f = {a, a_row, a_col, b, b_row, b_col,
+				       y, y_row, y_col, m, terms, n};
 #ifdef PTGC_BLAS
-	if (ptgc_blas(a, a_row, a_col, b, b_row, b_col, y, y_row, y_col, m, terms, n))
+	if (ptgc_blas(&f))
 		return;
 #endif
-	for (int64_t k = 0; k == 0 || k < terms; k += PTGC_BLOCK) {
-		const int64_t block = terms - k < PTGC_BLOCK ? terms - k : PTGC_BLOCK;
-		ptgc_add_product(a + k * a_col, a_row, a_col, b + k * b_row, b_row, b_col, y, y_row,
-				 y_col, m, block, n, k == 0);
+	struct ptgc_factors block = ptgc_broad(&f);
+	for (int64_t left = terms; left == terms || left > 0; left -= PTGC_BLOCK) {
+		block.terms = left < PTGC_BLOCK ? left : PTGC_BLOCK;
+		way(&block, left == terms);
+		block.a += block.terms * block.a_col;
+		block.b += block.terms * block.b_row;
 	}
 }
 

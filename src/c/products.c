@@ -182,6 +182,71 @@ static bool find_matrix(struct printer *p, const struct value *v, const unsigned
 	return true;
 }
 
+/* Ways of lib/c/product.h */
+#define BY_DOTS       1u
+#define BY_THIN_TILES 2u
+#define BY_TILES      4u
+
+#define TILE_ROWS    4 /* the numbers of lib/c/product.h */
+#define TILE_COLUMNS 16
+#define TILE_THIN    4
+#define THIN_TERMS   32
+
+struct range {
+	int64_t least, most;
+};
+
+static struct range range_of(const char *length)
+{
+	int64_t k;
+
+	return is_number_text(length, &k) ? (struct range){k, k} : (struct range){0, INT64_MAX};
+}
+
+/* The ways that ptgc_by_size() may take for so many rows, columns and terms, if there are no more
+ * rows than columns. b: the matrix of the columns, whose rows are its terms */
+static unsigned ways_of(struct range rows, struct range columns, struct range terms,
+			const char *b_row, const char *b_column)
+{
+	int64_t k;
+	bool apart = is_number_text(b_column, &k) && k != 1;  /* its columns never lie ... */
+	bool side_by_side = !apart && !strcmp(b_column, "1"); /* ... always lie side by side */
+	unsigned ways = 0;
+
+	apart = apart || !strcmp(b_row, "1");
+	side_by_side = side_by_side && is_number_text(b_row, &k) && k != 1;
+	rows.most = rows.most < columns.most ? rows.most : columns.most;
+	columns.least = rows.least > columns.least ? rows.least : columns.least;
+	if (rows.least > rows.most)
+		return 0;
+	if (rows.most >= TILE_ROWS || (!apart && columns.most >= TILE_COLUMNS))
+		ways |= BY_TILES;
+	if (rows.least >= TILE_ROWS)
+		return ways;
+	if (!apart && columns.least < TILE_COLUMNS && columns.most >= TILE_THIN &&
+	    terms.most >= THIN_TERMS)
+		ways |= BY_THIN_TILES;
+	if (!side_by_side || (columns.least < TILE_COLUMNS &&
+			      (columns.least < TILE_THIN || terms.least < THIN_TERMS)))
+		ways |= BY_DOTS;
+	return ways;
+}
+
+/* The function of lib/c/product.h for a product a b: the one way that is known to be right, or
+ * "size", which has code for all */
+static const char *way_of_product(const struct matrix *a, const struct matrix *b, const char *rows,
+				  const char *terms, const char *columns)
+{
+	struct range m = range_of(rows), k = range_of(terms), n = range_of(columns);
+	unsigned ways = ways_of(m, n, k, b->row, b->column) |
+			ways_of(n, m, k, a->column, a->row); /* its transpose */
+
+	return ways == BY_DOTS         ? "dots"
+	       : ways == BY_THIN_TILES ? "thin_tiles"
+	       : ways == BY_TILES      ? "tiles"
+				       : "size";
+}
+
 /* The product of the matrices at the indices of open loops: a call */
 static bool call_product(struct printer *p, const struct sum_of_products *s,
 			 const struct matrices *m, const char **index)
@@ -194,11 +259,12 @@ static bool call_product(struct printer *p, const struct sum_of_products *s,
 	    !find_matrix(p, y, s->out, m->row, m->column, index, &to))
 		return false;
 	const char *f = y->type.dtype == DT_FLOAT64 ? "" : "f";
-	line(p, "ptgc_%s%s(%s, %s, %s, %s, %s, %s,", s->adds ? "add_product" : "product", f,
-	     a.first, a.row, a.column, b.first, b.row, b.column);
-	line(p, "\t%s, %s, %s, %s, %s, %s%s);", to.first, to.row, to.column,
-	     m->row ? s->length[m->row] : "1", s->length[m->term],
-	     m->column ? s->length[m->column] : "1",
+	const char *rows = m->row ? s->length[m->row] : "1", *terms = s->length[m->term];
+	const char *columns = m->column ? s->length[m->column] : "1";
+	line(p, "ptgc_%s%s(ptgc_by_%s%s, %s, %s, %s, %s, %s, %s,",
+	     s->adds ? "add_product" : "product", f, way_of_product(&a, &b, rows, terms, columns),
+	     f, a.first, a.row, a.column, b.first, b.row, b.column);
+	line(p, "\t%s, %s, %s, %s, %s, %s%s);", to.first, to.row, to.column, rows, terms, columns,
 	     s->adds ? textf(p, ", %s == 0", p->rows->from) : "");
 	return true;
 }

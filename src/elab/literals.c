@@ -164,6 +164,19 @@ static bool is_dimlike(const struct cv *v)
 	return v->kind == CV_DIM || (v->kind == CV_INT && v->u.i <= INT64_MAX);
 }
 
+/* CV_NONE: it is not known at compile time, or no int64 */
+static struct cv dim_power(struct elab *e, dim a, dim b, struct span s)
+{
+	int64_t base, n, power = 1;
+
+	if (!dim_is_const(e->cx, a, &base) || !dim_is_const(e->cx, b, &n) || n < 0 || n > 63)
+		return (struct cv){.kind = CV_NONE};
+	for (; n; n--)
+		if (__builtin_mul_overflow(power, base, &power))
+			return (struct cv){.kind = CV_NONE};
+	return cv_dim(dim_const(e->cx, power), s);
+}
+
 /* CV_NONE: not known at compile time */
 static struct cv dim_binary(struct elab *e, enum opr op, const struct cv *x, const struct cv *y,
 			    struct span s)
@@ -191,6 +204,8 @@ static struct cv dim_binary(struct elab *e, enum opr op, const struct cv *x, con
 		if (!dim_is_const(cx, b, &k) || k <= 0)
 			return undecided;
 		return cv_dim(op == OPR_MOD ? dim_mod(cx, a, b) : dim_floordiv(cx, a, b), s);
+	case OPR_POW:
+		return dim_power(e, a, b, s);
 	case OPR_EQ:
 	case OPR_NE:
 		if (dim_eq(cx, a, b))

@@ -1,7 +1,7 @@
 /* ptgc_product() and its form of floats, beside sums in the order that lib/c/product.h promises:
-   the same bits for all sizes and for all ways in which matrices may lie in memory, and nothing is
-   written beside the result. With PTGC_BLAS, whose sums have an order of their own, numbers that
-   are close. products [rounds] */
+   the same bits for all sizes, in all ways to compute them, and wherever matrices may lie in
+   memory, and nothing is written beside the result. With PTGC_BLAS, whose sums have an order of
+   their own, numbers that are close. products [rounds] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,17 +77,29 @@ static int same(double got, double want, double unit, int64_t terms)
 #endif
 }
 
-static void check(int64_t m, int64_t terms, int64_t n)
+static const struct way {
+	const char *name;
+	void (*add)(const struct ptgc_factors *, int);
+	void (*addf)(const struct ptgc_factorsf *, int);
+} ways[] = {
+	{"size", ptgc_by_size, ptgc_by_sizef},
+	{"dots", ptgc_by_dots, ptgc_by_dotsf},
+	{"tiles", ptgc_by_tiles, ptgc_by_tilesf},
+	{"thin tiles", ptgc_by_thin_tiles, ptgc_by_thin_tilesf}, /* the last one */
+};
+#define WAYS 4
+
+static void check_way(const struct way *way, struct lie la, struct lie lb, struct lie ly, int64_t m,
+		      int64_t terms, int64_t n)
 {
-	const struct lie la = lie_of(m, terms), lb = lie_of(terms, n), ly = lie_of(m, n);
 	int64_t written = 0, kept = 0;
 
 	for (int64_t i = 0; i < MOST; ++i)
 		y[i] = -1e300, yf[i] = -1e30f;
-	ptgc_product(a + la.first, la.row, la.col, b + lb.first, lb.row, lb.col, y + ly.first,
-		     ly.row, ly.col, m, terms, n);
-	ptgc_productf(af + la.first, la.row, la.col, bf + lb.first, lb.row, lb.col, yf + ly.first,
-		      ly.row, ly.col, m, terms, n);
+	ptgc_product(way->add, a + la.first, la.row, la.col, b + lb.first, lb.row, lb.col,
+		     y + ly.first, ly.row, ly.col, m, terms, n);
+	ptgc_productf(way->addf, af + la.first, la.row, la.col, bf + lb.first, lb.row, lb.col,
+		      yf + ly.first, ly.row, ly.col, m, terms, n);
 	for (int64_t i = 0; i < m; ++i)
 		for (int64_t j = 0; j < n; ++j) {
 			const int64_t at = ly.first + i * ly.row + j * ly.col;
@@ -99,10 +111,20 @@ static void check(int64_t m, int64_t terms, int64_t n)
 		kept += y[i] == -1e300 && yf[i] == -1e30f;
 	if (written == m * n && kept == MOST - m * n)
 		return;
-	printf("%lld x %lld x %lld: %lld of %lld are right, %lld too many are written\n",
-	       (long long)m, (long long)terms, (long long)n, (long long)written, (long long)(m * n),
-	       (long long)(MOST - m * n - kept));
+	printf("%lld x %lld x %lld by %s: %lld of %lld are right, %lld too many are written\n",
+	       (long long)m, (long long)terms, (long long)n, way->name, (long long)written,
+	       (long long)(m * n), (long long)(MOST - m * n - kept));
 	failed = 1;
+}
+
+static void check(int64_t m, int64_t terms, int64_t n)
+{
+	const struct lie la = lie_of(m, terms), lb = lie_of(terms, n), ly = lie_of(m, n);
+	const int64_t columns = m > n ? m : n, apart = m > n ? la.row : lb.col;
+	const int thin = columns >= PTGC_TILE_THIN && apart == 1;
+
+	for (int i = 0; i < WAYS - !thin; ++i)
+		check_way(&ways[i], la, lb, ly, m, terms, n);
 }
 
 int main(int argc, char **argv)
