@@ -9,7 +9,7 @@
 /* Loops vectorise only where all is part of them; compilers by themselves stop at some size. By
    default gcc also heeds floating-point traps and errno, of which nobody asks here. PTGC_CALL marks
    what has loops of its own that take long: a copy of it in each caller costs compilers much, and
-   gains nothing. */
+   gains nothing. PTGC_RARE marks what is seldom called, so that compilers take no time for it. */
 #if defined __GNUC__ && !defined __clang__
 #pragma GCC optimize("no-trapping-math", "no-math-errno")
 #endif
@@ -20,9 +20,11 @@
 #define PTGC_INLINE static inline __attribute__((always_inline))
 #endif
 #define PTGC_CALL static __attribute__((noinline, unused))
+#define PTGC_RARE static __attribute__((noinline, cold, unused))
 #else
 #define PTGC_INLINE static inline
 #define PTGC_CALL   static inline
+#define PTGC_RARE   static inline
 #endif
 
 PTGC_INLINE uint64_t ptgc_bits(double x)

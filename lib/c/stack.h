@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base.h"
+#include "bits.h"
 
 struct ptgc_stack {
 	size_t at, row; /* where it begins in the workspace, bytes of a row */
@@ -18,9 +19,9 @@ static inline size_t ptgc_behind_rows(size_t at, int64_t rows, size_t row)
 
 /* Room for more rows in each of n stacks, which lie behind one another up to *end; 0: there is no
    memory for it. What lies from `kept` to `top` is moved up by *up bytes, if it is in the way. */
-static inline int ptgc_more_rows(char *w, size_t bytes, size_t *need, struct ptgc_stack *s, int n,
-				 int64_t rows, int64_t *room, int64_t most, size_t *end, size_t kept,
-				 size_t top, size_t *up)
+PTGC_RARE int ptgc_more_rows(char *w, size_t bytes, size_t *need, struct ptgc_stack *s, int n,
+			     int64_t rows, int64_t *room, int64_t most, size_t *end, size_t kept,
+			     size_t top, size_t *up)
 {
 	const int64_t twice = rows < INT64_MAX / 4 ? 2 * rows + 8 : INT64_MAX;
 	const int64_t more = most < INT64_MAX ? most : twice;

@@ -216,12 +216,20 @@ static void check_length(struct printer *p, dim d)
 	fail_if_negative(p, text);
 }
 
+/* Do integers say how long the results of the node at hand are, so that a length may be negative?
+ * What Slice and Range cut off is not: they have no elements then. */
+static bool may_be_negative(struct printer *p)
+{
+	const struct node *n = p->at;
+
+	return !n || (strchr(op_of(p, n)->reads, 'k') && n->onnx->id != ONNX_Slice &&
+		      n->onnx->id != ONNX_Range);
+}
+
 /* Is `text` a length of what the node at hand reads, as a name or a number? It was checked there.
  */
 static bool is_input_length(struct printer *p, const char *text)
 {
-	if (text[strspn(text, NAME_CHARS)])
-		return false;
 	for (uint32_t i = 0; p->at && i < p->at->nin; i++) {
 		const struct value *x = p->at->in[i];
 		for (uint32_t k = 0; x && !x->data && k < x->type.rank; k++)
@@ -231,15 +239,18 @@ static bool is_input_length(struct printer *p, const char *text)
 	return false;
 }
 
-/* The name of a new length of v; a length that is checked keeps the name that it has. */
+/* The name of a new length of v; what has a name keeps it. */
 static const char *name_length(struct printer *p, const struct value *v, uint32_t axis,
 			       const char *text)
 {
-	if (is_input_length(p, text))
+	bool checked = may_be_negative(p);
+
+	if (!text[strspn(text, NAME_CHARS)] && (!checked || is_input_length(p, text)))
 		return text;
 	const char *name = fresh(p, v->name ? textf(p, "%s_%u", v->name->s, axis) : "n");
 	line(p, "const int64_t %s = %s;", name, text);
-	fail_if_negative(p, name);
+	if (checked)
+		fail_if_negative(p, name);
 	return name;
 }
 

@@ -221,7 +221,7 @@ static size_t chunk_length(const char *s)
 static const char *name_in(const char *s, const char *end)
 {
 	static const char *const heads[] = {
-		"static ", "PTGC_INLINE ", "PTGC_CALL ", "#define ", "struct ",
+		"static ", "PTGC_INLINE ", "PTGC_CALL ", "PTGC_RARE ", "#define ", "struct ",
 	};
 	size_t skip = 0;
 
