@@ -9,7 +9,8 @@
 /* Loops vectorise only where all is part of them; compilers by themselves stop at some size. By
    default gcc also heeds floating-point traps and errno, of which nobody asks here. PTGC_CALL marks
    what has loops of its own that take long: a copy of it in each caller costs compilers much, and
-   gains nothing. PTGC_RARE marks what is seldom called, so that compilers take no time for it. */
+   gains nothing. PTGC_RARE marks what is seldom called, so that compilers take no time for it.
+   PTGC_APART marks what a long file calls where it asks gcc for less: there are no copies there. */
 #if defined __GNUC__ && !defined __clang__
 #pragma GCC optimize("no-trapping-math", "no-math-errno")
 #endif
@@ -25,6 +26,11 @@
 #define PTGC_INLINE static inline
 #define PTGC_CALL   static inline
 #define PTGC_RARE   static inline
+#endif
+#if defined __GNUC__ && !defined __clang__ && !defined PTGC_O3
+#define PTGC_APART PTGC_CALL
+#else
+#define PTGC_APART PTGC_INLINE
 #endif
 
 PTGC_INLINE uint64_t ptgc_bits(double x)

@@ -377,6 +377,13 @@ struct variables {
 };
 const char *with_copies(struct printer *p, const struct variables *known, const char *body);
 
+/* library.c */
+/* The chunks of lib/c that the code needs */
+void print_library(struct printer *p, const char *code, struct strbuf *to);
+/* Functions NAME_call() for the long inline functions of lib/c that the texts call, and which they
+ * call afterwards */
+const char *set_apart(struct printer *p, const char **texts, uint32_t count);
+
 /* outline.c */
 enum tier { HEAVY, LIGHT, COLD, TIERS };
 struct loops {

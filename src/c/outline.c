@@ -29,7 +29,6 @@ struct kind {
 	uint32_t count; /* how many there are */
 	uint32_t lines;
 	enum tier tier;
-	bool inlines;         /* see calls_inlined() */
 	vec(uint32_t) groups; /* the functions that begin with one */
 };
 enum item_is {
@@ -351,18 +350,6 @@ static void follow_loop(struct outline *o, const char *s)
 	*vec_push(o->p->cx->arena, &o->around) = loop;
 }
 
-/* Does it call what gcc puts in the place of the call? That becomes long and slow without the
- * optimiser. */
-static bool calls_inlined(const char *s)
-{
-	while ((s = strstr(s, "ptgc_")) != NULL) {
-		if (strncmp(s, "ptgc_copy(", 10) && strncmp(s, "ptgc_index(", 11))
-			return true;
-		s++;
-	}
-	return false;
-}
-
 static int by_work(const void *a, const void *b)
 {
 	const struct kind *f = *(const struct kind *const *)a, *g = *(const struct kind *const *)b;
@@ -371,8 +358,7 @@ static int by_work(const void *a, const void *b)
 }
 
 /* Says of each kind which tier it is in. Heavy are those that do the most, as many as there is
- * room for; cold are those outside of all loops of run() that do the least and call nothing that
- * gcc inlines. */
+ * room for; cold are those outside of all loops of run() that do the least. */
 static void find_tiers(struct outline *o)
 {
 	vec(struct kind *) order = {0};
@@ -390,8 +376,7 @@ static void find_tiers(struct outline *o)
 		lines += order.at[n]->lines + LINES_OF_FUNCTION;
 	}
 	for (uint32_t i = order.len; i-- > n;)
-		if (order.at[i]->rounds <= 1 && !order.at[i]->inlines &&
-		    (cold += order.at[i]->work) <= all * COLD_SHARE)
+		if (order.at[i]->rounds <= 1 && (cold += order.at[i]->work) <= all * COLD_SHARE)
 			order.at[i]->tier = COLD;
 	o->run_is_cold = o->work <= all * RUN_SHARE;
 }
@@ -445,8 +430,8 @@ static uint32_t kind_of(struct outline *o, const struct code *c)
 	if (!has_word(p, &o->kind_keys, key, strlen(key))) {
 		add_word(p, &o->kind_keys, key, strlen(key));
 		const char *text = textf(p, "%.*s", (int)(c->end - c->s), c->s);
-		*vec_push(p->cx->arena, &o->kinds) = (struct kind){
-			.lines = count_lines(text), .tier = LIGHT, .inlines = calls_inlined(text)};
+		*vec_push(p->cx->arena, &o->kinds) =
+			(struct kind){.lines = count_lines(text), .tier = LIGHT};
 	}
 	uint32_t number = word_number(p, &o->kind_keys, key, strlen(key));
 	struct kind *k = &o->kinds.at[number];

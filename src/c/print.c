@@ -201,92 +201,6 @@ static void put_output(struct printer *p, const struct field *o)
 
 /* --- the texts --- */
 
-struct chunk { /* of a header of lib/c: a function, or a few that belong together */
-	const char *text;
-	vec(const char *) names; /* that it defines */
-	bool used;
-};
-
-/* Where the chunk at s ends: before an empty line that no function has inside */
-static size_t chunk_length(const char *s)
-{
-	const char *end = s;
-
-	while ((end = strstr(end, "\n\n")) != NULL && (end[2] == '\t' || end[2] == '}'))
-		end += 2;
-	return end ? (size_t)(end - s) + 1 : strlen(s);
-}
-
-/* Where the name that the line at s defines begins; NULL: it defines none */
-static const char *name_in(const char *s, const char *end)
-{
-	static const char *const heads[] = {
-		"static ", "PTGC_INLINE ", "PTGC_CALL ", "PTGC_RARE ", "#define ", "struct ",
-	};
-	size_t skip = 0;
-
-	for (size_t i = 0; i < countof(heads); i++)
-		if (!strncmp(s, heads[i], strlen(heads[i])))
-			skip = strlen(heads[i]);
-	if (!skip)
-		return NULL;
-	bool type = strncmp(s, "struct ", 7) != 0; /* of a result: it is not what is defined */
-	for (s += skip; s < end; s++) {
-		if (type && !strncmp(s, "struct ", 7))
-			for (s += 7; s < end && is_word(*s);)
-				s++;
-		if (!strncmp(s, "ptgc_", 5) || !strncmp(s, "PTGC_", 5))
-			return s;
-	}
-	return NULL;
-}
-
-static void find_names(struct printer *p, struct chunk *c)
-{
-	for (const char *s = c->text; s && *s; s = strchr(s, '\n'), s = s ? s + 1 : NULL) {
-		const char *end = strchr(s, '\n'), *name = name_in(s, end);
-		size_t k = 0;
-		while (name && name + k < end && is_word(name[k]))
-			k++;
-		if (k)
-			*vec_push(p->cx->arena, &c->names) = arena_strdup(p->cx->arena, name, k);
-	}
-}
-
-static bool defines_one_of(const struct chunk *c, const char *text)
-{
-	for (uint32_t i = 0; i < c->names.len; i++)
-		if (mentions(text, c->names.at[i]))
-			return true;
-	return false;
-}
-
-/* The chunks of lib/c that define what the code has, and those that these need */
-static void functions(struct printer *p, const char *code, struct strbuf *to)
-{
-	vec(struct chunk) chunks = {0};
-
-	for (const struct c_header *h = c_library; h->name; h++)
-		for (const char *s = h->text; *s;) {
-			size_t len = chunk_length(s);
-			struct chunk c = {.text = arena_strdup(p->cx->arena, s, len)};
-			find_names(p, &c);
-			if (c.names.len && strncmp(s, "#ifndef", 7))
-				*vec_push(p->cx->arena, &chunks) = c;
-			for (s += len; *s == '\n';)
-				s++;
-		}
-	for (uint32_t i = chunks.len; i-- > 0;) { /* what a chunk needs stands before it */
-		struct chunk *c = &chunks.at[i];
-		c->used = defines_one_of(c, code);
-		for (uint32_t k = i + 1; k < chunks.len && !c->used; k++)
-			c->used = chunks.at[k].used && defines_one_of(c, chunks.at[k].text);
-	}
-	for (uint32_t i = 0; i < chunks.len; i++)
-		if (chunks.at[i].used)
-			sb_printf(to, "%s\n", chunks.at[i].text);
-}
-
 /* The names that the line at s reads */
 static void add_mentioned(struct printer *p, struct words *to, const char *s, const char *end)
 {
@@ -475,32 +389,36 @@ static void ask_gcc(struct strbuf *to, const char *request)
 	sb_printf(to, IF_GCC "#pragma GCC optimize(%s)\n#endif\n", request);
 }
 
+static bool has_many_loops(const struct loops *l)
+{
+	return count_lines(l->functions[LIGHT]) + count_lines(l->functions[COLD]) > LONG_LOOPS;
+}
+
 /* gcc takes minutes for the passes that it has at -O3 alone where the code is that long, and gcc 12
  * may fail in one of them. A run() whose loops are functions has little left that gets faster. Of
  * many loops a few do nearly all of the work: these are left at -O3. Many of the others are run
  * only when the run begins or ends: no pass of the optimiser is worth its time for them, nor for a
  * run() that does little more than to call so many functions. */
-static void print_code(struct strbuf *to, const struct loops *l, const char *code)
+static void print_code(struct strbuf *to, const struct loops *l, const char *calls,
+		       const char *code)
 {
 	const char *heavy = l->functions[HEAVY], *light = l->functions[LIGHT],
 		   *cold = l->functions[COLD];
-	bool many = count_lines(light) + count_lines(cold) > LONG_LOOPS;
+	bool lengthy = *heavy || count_lines(code) > LONG_CODE;
 
 	sb_str(to, heavy);
-	if (!many)
+	if (!has_many_loops(l))
 		sb_printf(to, "%s%s", light, cold);
-	if (*heavy || count_lines(code) > LONG_CODE)
+	if (lengthy)
 		sb_str(to, "/* what follows is long: -DPTGC_O3 leaves it at -O3 */\n");
-	if (many) {
-		sb_str(to, IF_GCC "#pragma GCC push_options\n#endif\n");
-		ask_gcc(to, NOTHING);
-		sb_printf(to, "%s" IF_GCC "#pragma GCC pop_options\n#endif\n", cold);
+	if (has_many_loops(l)) {
 		ask_gcc(to, LESS);
-		sb_str(to, light);
-	}
-	if (many && l->run_is_cold)
+		sb_printf(to, "%s%s" IF_GCC "#pragma GCC push_options\n#endif\n", calls, light);
 		ask_gcc(to, NOTHING);
-	else if (!many && (*heavy || count_lines(code) > LONG_CODE))
+		sb_str(to, cold);
+		if (!l->run_is_cold)
+			sb_str(to, IF_GCC "#pragma GCC pop_options\n#endif\n");
+	} else if (lengthy)
 		ask_gcc(to, LESS);
 	sb_str(to, code);
 }
@@ -560,6 +478,13 @@ static void print_file(struct printer *p, const struct interface *f, const char 
 	const char *code = textf(p, "%.*s%s%s%s%s", (int)head, run.s, reads ? "" : "\t(void)in;\n",
 				 writes ? "" : "\t(void)out;\n", run.s + head,
 				 flag_is_on(p->cx, FLAG_ENTRY) ? entry(p, f) : "");
+	const char *texts[] = {l.functions[LIGHT], l.functions[COLD], code}, *calls = "";
+	if (has_many_loops(&l)) {
+		calls = set_apart(p, texts, countof(texts));
+		l.functions[LIGHT] = texts[0];
+		l.functions[COLD] = texts[1];
+		code = texts[2];
+	}
 	sb_str(to, "/* Compile with -O3 -ffp-contract=off. */\n");
 	if (header)
 		sb_str(to, header->s);
@@ -570,13 +495,13 @@ static void print_file(struct printer *p, const struct interface *f, const char 
 	if (*checks)
 		sb_str(to, "#define PTGC_MOST (INT64_MAX / 64) /* elements of an array */\n");
 	sb_str(to, "\n");
-	functions(p,
-		  textf(p, "%s%s%s%s", l.functions[HEAVY], l.functions[LIGHT], l.functions[COLD],
-			code),
-		  to);
+	print_library(p,
+		      textf(p, "%s%s%s%s%s", l.functions[HEAVY], calls, l.functions[LIGHT],
+			    l.functions[COLD], code),
+		      to);
 	print_arrays(p, to);
 	print_find_weights(p, to);
-	print_code(to, &l, code);
+	print_code(to, &l, calls, code);
 	print_messages(p, to);
 }
 

@@ -1,0 +1,173 @@
+/*
+ * library.c: what a file has of lib/c. In: its code. Out: the chunks of the headers that define
+ * what the code has, and those that these need; and functions for calls of what is inline there,
+ * where the code is too long to hold copies of it.
+ */
+#include <string.h>
+
+#include "c/internal.h"
+
+#define LONG_INLINE 6 /* lines: shorter ones may stay inline */
+
+struct chunk { /* of a header of lib/c: a function, or a few that belong together */
+	const char *text;
+	vec(const char *) names; /* that it defines */
+	bool used;
+};
+
+/* Where the chunk at s ends: before an empty line that no function has inside */
+static size_t chunk_length(const char *s)
+{
+	const char *end = s;
+
+	while ((end = strstr(end, "\n\n")) != NULL && (end[2] == '\t' || end[2] == '}'))
+		end += 2;
+	return end ? (size_t)(end - s) + 1 : strlen(s);
+}
+
+/* Where the name that the line at s defines begins; NULL: it defines none */
+static const char *name_in(const char *s, const char *end)
+{
+	static const char *const heads[] = {
+		"static ", "PTGC_INLINE ", "PTGC_CALL ", "PTGC_RARE ", "#define ", "struct ",
+	};
+	size_t skip = 0;
+
+	for (size_t i = 0; i < countof(heads); i++)
+		if (!strncmp(s, heads[i], strlen(heads[i])))
+			skip = strlen(heads[i]);
+	if (!skip)
+		return NULL;
+	bool type = strncmp(s, "struct ", 7) != 0; /* of a result: it is not what is defined */
+	for (s += skip; s < end; s++) {
+		if (type && !strncmp(s, "struct ", 7))
+			for (s += 7; s < end && is_word(*s);)
+				s++;
+		if (!strncmp(s, "ptgc_", 5) || !strncmp(s, "PTGC_", 5))
+			return s;
+	}
+	return NULL;
+}
+
+static void find_names(struct printer *p, struct chunk *c)
+{
+	for (const char *s = c->text; s && *s; s = strchr(s, '\n'), s = s ? s + 1 : NULL) {
+		const char *end = strchr(s, '\n'), *name = name_in(s, end);
+		size_t k = 0;
+		while (name && name + k < end && is_word(name[k]))
+			k++;
+		if (k)
+			*vec_push(p->cx->arena, &c->names) = arena_strdup(p->cx->arena, name, k);
+	}
+}
+
+static bool defines_one_of(const struct chunk *c, const char *text)
+{
+	for (uint32_t i = 0; i < c->names.len; i++)
+		if (mentions(text, c->names.at[i]))
+			return true;
+	return false;
+}
+
+void print_library(struct printer *p, const char *code, struct strbuf *to)
+{
+	vec(struct chunk) chunks = {0};
+
+	for (const struct c_header *h = c_library; h->name; h++)
+		for (const char *s = h->text; *s;) {
+			size_t len = chunk_length(s);
+			struct chunk c = {.text = arena_strdup(p->cx->arena, s, len)};
+			find_names(p, &c);
+			if (c.names.len && strncmp(s, "#ifndef", 7))
+				*vec_push(p->cx->arena, &chunks) = c;
+			for (s += len; *s == '\n';)
+				s++;
+		}
+	for (uint32_t i = chunks.len; i-- > 0;) { /* what a chunk needs stands before it */
+		struct chunk *c = &chunks.at[i];
+		c->used = defines_one_of(c, code);
+		for (uint32_t k = i + 1; k < chunks.len && !c->used; k++)
+			c->used = chunks.at[k].used && defines_one_of(c, chunks.at[k].text);
+	}
+	for (uint32_t i = 0; i < chunks.len; i++)
+		if (chunks.at[i].used)
+			sb_printf(to, "%s\n", chunks.at[i].text);
+}
+
+/* --- calls --- */
+
+struct inlined { /* a function of numbers that is inline */
+	const char *type, *name, *parameters, *arguments;
+	bool is_long;
+};
+
+/* The function that the chunk is; false: it is none, or has other parameters or results */
+static bool read_inlined(struct printer *p, const char *chunk, struct inlined *f)
+{
+	const char *head = strstr(chunk, "PTGC_INLINE "), *body = strstr(chunk, "\n{\n");
+	struct strbuf names = {.arena = p->cx->arena};
+
+	if (!head || !body || head > body || (head != chunk && head[-1] != '\n'))
+		return false;
+	head += strlen("PTGC_INLINE ");
+	f->type = textf(p, "%.*s", (int)word_length(head), head);
+	if (strcmp(f->type, "double") && strcmp(f->type, "float"))
+		return false;
+	head += strlen(f->type) + 1;
+	f->name = textf(p, "%.*s", (int)word_length(head), head);
+	head += strlen(f->name);
+	f->parameters = textf(p, "%.*s", (int)(body - head), head);
+	for (const char *s = f->parameters; *s; s++) {
+		size_t n = word_length(s);
+		if (n && (s[n] == ',' || s[n] == ')'))
+			sb_printf(&names, "%s%.*s", names.len ? ", " : "", (int)n, s);
+		s += n ? n - 1 : 0;
+	}
+	f->arguments = names.s ? names.s : "";
+	f->is_long = strstr(body, "ptgc_") || count_lines(body) > LONG_INLINE;
+	return !strchr(f->parameters, '*');
+}
+
+/* The text with calls of NAME_call() in place of those of NAME() */
+static const char *with_calls(struct printer *p, const char *text, const char *name)
+{
+	struct strbuf out = {.arena = p->cx->arena};
+	const char *from = text, *s = text;
+	size_t n = strlen(name);
+
+	for (; (s = strstr(s, name)) != NULL; s += n)
+		if ((s == text || !is_word(s[-1])) && s[n] == '(') {
+			sb_add(&out, from, (size_t)(s + n - from));
+			sb_str(&out, "_call");
+			from = s + n;
+		}
+	sb_str(&out, from);
+	return out.s;
+}
+
+const char *set_apart(struct printer *p, const char **texts, uint32_t count)
+{
+	struct strbuf out = {.arena = p->cx->arena};
+	struct inlined f;
+
+	for (const struct c_header *h = c_library; h->name; h++)
+		for (const char *s = h->text; *s;) {
+			size_t len = chunk_length(s);
+			const char *chunk = arena_strdup(p->cx->arena, s, len);
+			bool called = false;
+			for (s += len; *s == '\n';)
+				s++;
+			if (!read_inlined(p, chunk, &f) || !f.is_long)
+				continue;
+			for (uint32_t i = 0; i < count; i++)
+				if (mentions(texts[i], f.name)) {
+					texts[i] = with_calls(p, texts[i], f.name);
+					called = true;
+				}
+			if (called)
+				sb_printf(&out,
+					  "PTGC_APART %s %s_call%s\n{\n\treturn %s(%s);\n}\n\n",
+					  f.type, f.name, f.parameters, f.name, f.arguments);
+		}
+	return out.s ? out.s : "";
+}
