@@ -2,8 +2,8 @@
  * rooms.c: room for arrays whose lengths only the run knows. In: the body of run(), where such
  * arrays lie at numbers of their buffers. Out: the body, in which they lie at variables, and the
  * lines that set these. All rooms whose lengths are known at one place are taken there, at once: so
- * a loop takes none for what its steps make. Arrays of as many elements that are not in use at the
- * same time have the same room.
+ * a loop takes none for what its steps make. Arrays of as many parts that are not in use at the
+ * same time have the same room, which is that of the largest.
  *
  * The place is behind what sets the last of the lengths. It is outside of loops in which no length
  * changes, but in the branch of an if in which the array is: the branch may be for small ones.
@@ -27,7 +27,8 @@ struct spot {
 };
 struct room {
 	const char *name; /* of the variable: where it begins */
-	const struct buffer *of;
+	const char *count;
+	uint32_t size; /* of a part, in bytes */
 	uint32_t free_from;
 };
 struct frame { /* rooms that are taken together */
@@ -209,27 +210,44 @@ static struct spot spot_of(const struct taking *t, const struct buffer *b, struc
 	}
 }
 
+/* The room of the frame for an array of parts of that many bytes: of those that are free from
+ * `from` on the smallest that is large enough, or else the largest; the number of rooms: none is
+ * free */
+static uint32_t free_room(const struct frame *f, const struct buffer *b)
+{
+	uint32_t best = f->rooms.len;
+
+	for (uint32_t k = 0; k < f->rooms.len; k++) {
+		const struct room *r = &f->rooms.at[k];
+		if (r->free_from >= b->from || strcmp(r->count, b->count))
+			continue;
+		uint32_t size = best < f->rooms.len ? f->rooms.at[best].size : 0;
+		if (size < b->size ? r->size > size : r->size >= b->size && r->size < size)
+			best = k;
+	}
+	return best;
+}
+
 static void take_room(struct taking *t, uint32_t number, struct spot at)
 {
 	struct printer *p = t->p;
 	struct buffer *b = &p->buffers.at[number - 1];
-	uint32_t i = 0, k = 0;
+	uint32_t i = 0;
 
 	while (i < t->frames.len && t->frames.at[i].place.at != at.at)
 		i++;
 	if (i == t->frames.len)
 		*vec_push(p->cx->arena, &t->frames) = (struct frame){.place = at};
 	struct frame *f = &t->frames.at[i];
-	while (k < f->rooms.len &&
-	       (f->rooms.at[k].free_from >= b->from || f->rooms.at[k].of->size != b->size ||
-		strcmp(f->rooms.at[k].of->count, b->count)))
-		k++;
+	uint32_t k = free_room(f, b);
 	if (k == f->rooms.len) {
-		struct room r = {.name = fresh(p, "o"), .of = b};
+		struct room r = {.name = fresh(p, "o"), .count = b->count};
 		*vec_push(p->cx->arena, &f->rooms) = r;
 	}
-	f->rooms.at[k].free_from = b->to;
-	t->names_of[number] = f->rooms.at[k].name;
+	struct room *r = &f->rooms.at[k];
+	r->size = r->size < b->size ? b->size : r->size;
+	r->free_from = b->to;
+	t->names_of[number] = r->name;
 }
 
 static void print_frame(struct taking *t, const struct frame *f, struct strbuf *to)
@@ -242,11 +260,11 @@ static void print_frame(struct taking *t, const struct frame *f, struct strbuf *
 	sb_printf(to, "%sconst size_t %s = top;\n", tabs, r->name);
 	for (; r < last; r++)
 		sb_printf(to, "%sconst size_t %s = ptgc_room(%s, %s, %u);\n", tabs, r[1].name,
-			  r->name, r->of->count, r->of->size);
+			  r->name, r->count, r->size);
 	if (f->rooms.len > 1)
 		sb_printf(to, "%stop = %s;\n", tabs, last->name);
 	sb_printf(to, "%sif (!ptgc_take_room(&top, %s, %u, bytes, need))\n%s\treturn PTGC_MORE;\n",
-		  tabs, last->of->count, last->of->size, tabs);
+		  tabs, last->count, last->size, tabs);
 }
 
 const char *with_rooms(struct printer *p, const char *body)
