@@ -1,10 +1,12 @@
 """C beside ONNX Runtime, Numba and JAX
 
-`native.py [--peers] [model ...]`: log densities and gradients of examples/pymc, in microseconds a call. "bare" is the
-C function by itself, without Python, and session.run() of ONNX Runtime for the same text. `--peers` adds what
-pytensor.function gives for the same model by the modes NATIVE, NUMBA and JAX, as Python calls it; the call itself
-takes some 2 us of that. The least of many turns counts. "spread" is how much longer the median turn of C took. All
-run in one thread. Results are compared first.
+`native.py [--peers] [--posteriordb PATH] [--first] [model ...]`: log densities and gradients of examples/pymc, in
+microseconds a call. "bare" is the C function by itself, without Python, and session.run() of ONNX Runtime for the same
+text. `--peers` adds what pytensor.function gives for the same model by the modes NATIVE, NUMBA and JAX, as Python calls
+it; the call itself takes some 2 us of that. PATH is a checkout of posteriordb: ten of its posteriors, each fifth by
+name, are rows too. The least of many turns counts. "spread" is how much longer the median turn of C took. All run in
+one thread. Results are compared first. `--first` says how long it takes from pytensor.function to the first result for
+all models of models.py, each mode in a process of its own: NATIVE with an empty cache, then with a full one.
 """
 
 import argparse
@@ -13,6 +15,7 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -84,12 +87,30 @@ def measure(path):
     return {"C": c, "ONNX Runtime": o, "cc, s": cc, "spread": spread}
 
 
-def measure_peers(name):
-    """{mode: microseconds of a call} of the log density and gradient of examples/pymc/make.py; what a mode cannot do is left out"""
+def posterior(full_name, root, folder):
+    """Inputs, outputs and values of a model of posteriordb; the folder gets its text and point, as examples/pymc has them."""
+    import posteriordb
+    import pytensor
+
+    import ptgc
+
+    model = posteriordb.Posterior(root, full_name).model()
+    inputs, outputs = posteriordb.gradient(model)
+    start, shake = model.initial_point(), np.random.default_rng(1)
+    values = [np.asarray(start[v.name] + 0.1 * shake.normal(size=np.shape(start[v.name]))) for v in inputs]
+    name = full_name.replace("-", "_")
+    text = ptgc.save_ptg(folder / f"{name}.ptg", inputs, outputs, name=name)
+    logp, dlogp = pytensor.function(inputs, outputs, mode="FAST_COMPILE")(*values)
+    np.savez(folder / f"{name}.npz", logp=logp, dlogp=dlogp, **{f"in_{n}": v for n, v in zip(text.inputs, values)})
+    return folder / f"{name}.ptg", (inputs, outputs, values)
+
+
+def measure_peers(name, graph):
+    """{mode: microseconds of a call} of the log density and gradient of a graph; what a mode cannot do is left out"""
     import models
     import pytensor
 
-    inputs, outputs, values = models.graph(name)
+    inputs, outputs, values = graph
     took, results = {}, {}
     for mode in PEERS:
         try:
@@ -112,30 +133,86 @@ def processor():
 RATIOS = ("C", "ONNX Runtime"), ("C", "NUMBA"), ("NATIVE", "NUMBA"), ("NATIVE", "JAX")
 
 
-def main(names, peers):
+def rows(names, peers, root, folder):
+    """(name, {what: microseconds}) of each model"""
+    for path in sorted((TOP / "examples" / "pymc").glob("*.ptg")):
+        if names and path.stem not in names:
+            continue
+        took = measure(path)
+        if peers:
+            import models
+
+            took |= measure_peers(path.stem, models.graph(path.stem))
+        yield path.stem, took
+    if not root:
+        return
+    import posteriordb
+
+    for name in posteriordb.names(root)[2::5][:10]:
+        path, graph = posterior(name, root, Path(folder))
+        yield name, measure(path) | (measure_peers(name, graph) if peers else {})
+
+
+def main(names, peers, root):
     columns = ["C", "ONNX Runtime", *(PEERS if peers else ())]
     shown = [r for r in RATIOS if r[0] in columns and r[1] in columns]
     print(f"Processor: {processor()}\n")
     print("| " + " | ".join(["model", "C, bare", "ONNX Runtime, bare", *columns[2:], *(f"{a} / {b}" for a, b in shown), "spread", "cc, s"]) + " |")
     print("|---" + "|---:" * (len(columns) + len(shown) + 2) + "|")
     all_ratios = {r: [] for r in shown}
-    for path in sorted((TOP / "examples" / "pymc").glob("*.ptg")):
-        if names and path.stem not in names:
-            continue
-        took = measure(path) | (measure_peers(path.stem) if peers else {})
-        ratios = {(a, b): took[a] / took[b] for a, b in shown if b in took}
-        for r, value in ratios.items():
-            all_ratios[r].append(value)
-        cells = [f"{took[c]:.2f}" if c in took else "-" for c in columns]
-        cells += [f"{ratios[r]:.3f}" if r in ratios else "-" for r in shown]
-        print("| " + " | ".join([path.stem, *cells, f"{100 * (took['spread'] - 1):.0f} %", f"{took['cc, s']:.1f}"]) + " |", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        for name, took in rows(names, peers, root, folder):
+            ratios = {(a, b): took[a] / took[b] for a, b in shown if b in took}
+            for r, value in ratios.items():
+                all_ratios[r].append(value)
+            cells = [f"{took[c]:.2f}" if c in took else "-" for c in columns]
+            cells += [f"{ratios[r]:.3f}" if r in ratios else "-" for r in shown]
+            print("| " + " | ".join([name, *cells, f"{100 * (took['spread'] - 1):.0f} %", f"{took['cc, s']:.1f}"]) + " |", flush=True)
     means = (f"{a} / {b} {statistics.geometric_mean(r):.3f}, at most {max(r):.2f}" for (a, b), r in all_ratios.items() if r)
     print(f"\nGeometric means: {'; '.join(means)}.")
+
+
+def first_results(mode, names):
+    """Seconds from pytensor.function to the first result, of all models that the mode can do; and how many these are"""
+    import models
+    import pytensor
+
+    took, count = 0.0, 0
+    for name in names or models.MODELS:
+        inputs, outputs, values = models.graph(name)
+        begin = time.perf_counter()
+        try:
+            models.read(pytensor.function(inputs, outputs, mode=mode, trust_input=True), values)
+        except Exception as e:  # what a mode cannot do is part of the comparison
+            print(f"{name}: {mode} left out: {type(e).__name__}: {str(e).splitlines()[0][:80]}", file=sys.stderr)
+            continue
+        took, count = took + time.perf_counter() - begin, count + 1
+    print(f"{took:.1f} s ({count} models)")
+
+
+def compare_first(names):
+    def by(mode, cache):
+        mine = [sys.executable, __file__, "--first-of", mode, *names]
+        run = subprocess.run(mine, env=os.environ | {"PTGC_CACHE": cache}, capture_output=True, text=True, check=True)
+        return run.stdout.splitlines()[-1]
+
+    with tempfile.TemporaryDirectory() as cache:
+        cold, warm = by("NATIVE", cache), by("NATIVE", cache)
+        others = (f"{mode} {by(mode, cache)}" for mode in ("ONNX", *PEERS[1:]))
+        print(f"\nFrom pytensor.function to the first result, all models: NATIVE {cold}, with a full cache {warm}; {', '.join(others)}.")
 
 
 if __name__ == "__main__":
     p = argparse.ArgumentParser()
     p.add_argument("--peers", action="store_true")
+    p.add_argument("--posteriordb", type=Path)
+    p.add_argument("--first", action="store_true")
+    p.add_argument("--first-of", help=argparse.SUPPRESS)
     p.add_argument("models", nargs="*")
     given = p.parse_args()
-    main(given.models, given.peers)
+    if given.first_of:
+        first_results(given.first_of, given.models)
+    else:
+        main(given.models, given.peers, given.posteriordb)
+        if given.first:
+            compare_first(given.models)

@@ -163,6 +163,12 @@ def compared(draws, divergent, reference):
     }  # fmt: skip
 
 
+def names(root):
+    """The posteriors that have reference draws"""
+    files = sorted((root / "posterior_database" / "posteriors").glob("*.json"))
+    return [f.stem for f in files if json.loads(f.read_text()).get("reference_posterior_name")]
+
+
 def gradient(model):
     import pytensor
     import pytensor.tensor as pt
@@ -645,11 +651,9 @@ def main():
     args = parser.parse_intermixed_args()
     if args.one:
         return one(args.root, *args.one)
-    files = sorted((args.root / "posterior_database" / "posteriors").glob("*.json"))
-    names = [f.stem for f in files if json.loads(f.read_text()).get("reference_posterior_name")]
     rows = read(args.results)
     for stage in args.stages.split(",") if args.stages else ():
-        for name in names:
+        for name in names(args.root):
             if args.names and not any(part in name for part in args.names):
                 continue
             old = rows.get((name, stage))
@@ -662,7 +666,7 @@ def main():
                 f.write(json.dumps(row) + "\n")
             print(json.dumps({k: v for k, v in row.items() if k not in ("date", "versions", "processor")}), flush=True)
     if args.page:
-        args.page.write_text(page(names, rows))
+        args.page.write_text(page(names(args.root), rows))
 
 
 if __name__ == "__main__":
