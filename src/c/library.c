@@ -61,16 +61,24 @@ static void find_names(struct printer *p, struct chunk *c)
 	}
 }
 
-static bool defines_one_of(const struct chunk *c, const char *text)
+/* Adds the names of lib/c that the code has, outside of comments. */
+static void add_mentioned(struct printer *p, struct words *to, const char *code)
 {
-	for (uint32_t i = 0; i < c->names.len; i++)
-		if (mentions(text, c->names.at[i]))
-			return true;
-	return false;
+	for (const char *s = code; *(s += strcspn(s, "/pP")); s++) {
+		if (s[0] == '/' && s[1] == '*') {
+			s = strstr(s, "*/") + 1;
+			continue;
+		}
+		if (strncmp(s, "ptgc_", 5) && strncmp(s, "PTGC_", 5))
+			continue;
+		if (s == code || (!is_word(s[-1]) && s[-1] != '>' && s[-1] != '.'))
+			add_word(p, to, s, word_length(s));
+	}
 }
 
 void print_library(struct printer *p, const char *code, struct strbuf *to)
 {
+	struct words needed = {.at = {0}};
 	vec(struct chunk) chunks = {0};
 
 	for (const struct c_header *h = c_library; h->name; h++)
@@ -83,11 +91,13 @@ void print_library(struct printer *p, const char *code, struct strbuf *to)
 			for (s += len; *s == '\n';)
 				s++;
 		}
+	add_mentioned(p, &needed, code);
 	for (uint32_t i = chunks.len; i-- > 0;) { /* what a chunk needs stands before it */
 		struct chunk *c = &chunks.at[i];
-		c->used = defines_one_of(c, code);
-		for (uint32_t k = i + 1; k < chunks.len && !c->used; k++)
-			c->used = chunks.at[k].used && defines_one_of(c, chunks.at[k].text);
+		for (uint32_t k = 0; k < c->names.len; k++)
+			c->used |= has_word(p, &needed, c->names.at[k], strlen(c->names.at[k]));
+		if (c->used)
+			add_mentioned(p, &needed, c->text);
 	}
 	for (uint32_t i = 0; i < chunks.len; i++)
 		if (chunks.at[i].used)
@@ -148,26 +158,24 @@ static const char *with_calls(struct printer *p, const char *text, const char *n
 const char *set_apart(struct printer *p, const char **texts, uint32_t count)
 {
 	struct strbuf out = {.arena = p->cx->arena};
+	struct words called = {.at = {0}};
 	struct inlined f;
 
+	for (uint32_t i = 0; i < count; i++)
+		add_mentioned(p, &called, texts[i]);
 	for (const struct c_header *h = c_library; h->name; h++)
 		for (const char *s = h->text; *s;) {
 			size_t len = chunk_length(s);
 			const char *chunk = arena_strdup(p->cx->arena, s, len);
-			bool called = false;
 			for (s += len; *s == '\n';)
 				s++;
-			if (!read_inlined(p, chunk, &f) || !f.is_long)
+			if (!read_inlined(p, chunk, &f) || !f.is_long ||
+			    !has_word(p, &called, f.name, strlen(f.name)))
 				continue;
 			for (uint32_t i = 0; i < count; i++)
-				if (mentions(texts[i], f.name)) {
-					texts[i] = with_calls(p, texts[i], f.name);
-					called = true;
-				}
-			if (called)
-				sb_printf(&out,
-					  "PTGC_APART %s %s_call%s\n{\n\treturn %s(%s);\n}\n\n",
-					  f.type, f.name, f.parameters, f.name, f.arguments);
+				texts[i] = with_calls(p, texts[i], f.name);
+			sb_printf(&out, "PTGC_APART %s %s_call%s\n{\n\treturn %s(%s);\n}\n\n",
+				  f.type, f.name, f.parameters, f.name, f.arguments);
 		}
 	return out.s ? out.s : "";
 }

@@ -90,7 +90,7 @@ static const char *const plain_words[] = {
 static bool is_word_of(const char *const *words, size_t count, const char *s, size_t len)
 {
 	for (size_t i = 0; i < count; i++)
-		if (!strncmp(words[i], s, len) && !words[i][len])
+		if (words[i][0] == *s && !strncmp(words[i], s, len) && !words[i][len])
 			return true;
 	return false;
 }
