@@ -219,6 +219,8 @@ bool has_word(struct printer *p, const struct words *w, const char *word, size_t
 uint32_t word_number(struct printer *p, const struct words *w, const char *word,
 		     size_t len); /* UINT32_MAX: it is not there */
 void add_word(struct printer *p, struct words *w, const char *word, size_t len);
+uint32_t sym_number(const struct words *w, const struct sym *s);
+uint32_t add_sym(struct printer *p, struct words *w, const struct sym *s); /* its number */
 const char *fresh_for(struct printer *p, const struct value *v, const char *otherwise);
 const char *fresh(struct printer *p, const char *base); /* a name that nothing has */
 const char *fresh_in_file(struct printer *p,

@@ -39,6 +39,7 @@ enum item_is {
 };
 struct item { /* of the body */
 	const char *s, *end;
+	const struct code *code; /* NULL: it is none */
 	enum item_is is;
 	uint32_t kind; /* of a piece */
 	bool result;   /* the piece changes a variable */
@@ -68,10 +69,15 @@ struct outline {
 	double work;      /* of what stays in run() */
 	bool run_is_cold; /* that is little */
 };
+struct use { /* of a name in code */
+	const char *at;
+	uint32_t len, number;
+};
 struct code {
 	const char *s, *end;
 	struct words names; /* in their order */
 	vec(bool) own;      /* by number of a name: the piece defines it */
+	vec(struct use) uses;
 	const char *result; /* the variable that it changes; NULL: none */
 };
 
@@ -197,8 +203,9 @@ static bool find_variables(struct outline *o, struct code *c)
 			add_word(p, &own, name, len);
 	}
 	for (const char *s = c->s; (s = next_name(s, c->end, &len)) != NULL; s += len) {
-		bool mine = has_word(p, &own, s, len);
-		uint32_t k = mine ? 0 : word_number(p, &o->known.words, s, len);
+		const struct sym *name = intern(p->cx, s, len);
+		bool mine = sym_number(&own, name) != UINT32_MAX;
+		uint32_t k = mine ? 0 : sym_number(&o->known.words, name);
 		if (!mine && (k == UINT32_MAX || !o->known.at.at[k].type[0]))
 			return false;
 		const struct variable *v = mine ? NULL : &o->known.at.at[k];
@@ -209,10 +216,10 @@ static bool find_variables(struct outline *o, struct code *c)
 				return false;
 			c->result = v->name;
 		}
-		if (has_word(p, &c->names, s, len))
-			continue;
-		add_word(p, &c->names, s, len);
-		*vec_push(p->cx->arena, &c->own) = mine;
+		uint32_t number = add_sym(p, &c->names, name);
+		if (number == c->own.len)
+			*vec_push(p->cx->arena, &c->own) = mine;
+		*vec_push(p->cx->arena, &c->uses) = (struct use){s, (uint32_t)len, number};
 	}
 	return true;
 }
@@ -222,8 +229,7 @@ static const struct variable *parameter(const struct outline *o, const struct co
 {
 	const struct sym *s = c->names.at.at[k];
 
-	return c->own.at[k] ? NULL
-			    : &o->known.at.at[word_number(o->p, &o->known.words, s->s, s->len)];
+	return c->own.at[k] ? NULL : &o->known.at.at[sym_number(&o->known.words, s)];
 }
 
 /* The text from s to before end, with its lines `deep` tabs less deep */
@@ -244,12 +250,14 @@ static void add_less_deep(struct strbuf *to, const char *s, const char *end, siz
 static const char *piece_key(const struct outline *o, const struct code *c)
 {
 	struct strbuf key = {.arena = o->p->cx->arena};
-	size_t len, deep = strspn(c->s, "\t");
-	const char *s = c->s + deep, *name;
+	size_t deep = strspn(c->s, "\t");
+	const char *s = c->s + deep;
 
-	for (; (name = next_name(s, c->end, &len)) != NULL; s = name + len) {
-		add_less_deep(&key, s, name, deep);
-		sb_printf(&key, "#%u", word_number(o->p, &c->names, name, len));
+	for (uint32_t i = 0; i < c->uses.len; i++) {
+		const struct use *u = &c->uses.at[i];
+		add_less_deep(&key, s, u->at, deep);
+		sb_printf(&key, "#%u", u->number);
+		s = u->at + u->len;
 	}
 	add_less_deep(&key, s, c->end, deep);
 	for (uint32_t k = 0; k < c->names.at.len; k++) {
@@ -444,15 +452,17 @@ static uint32_t kind_of(struct outline *o, const struct code *c)
 /* The item that begins with the line at s */
 static struct item item_at(struct outline *o, const char *s)
 {
-	struct code c = {.s = s, .end = piece_end(s)};
+	struct code *c = new (o->p->cx->arena, struct code);
 
-	if (c.end && find_variables(o, &c))
-		return (struct item){s, c.end, PIECE, kind_of(o, &c), c.result != NULL, false};
+	*c = (struct code){.s = s, .end = piece_end(s)};
+	if (c->end && find_variables(o, c))
+		return (struct item){s, c->end, c, PIECE, kind_of(o, c), c->result != NULL, false};
 	struct item line = {.s = s, .end = next_line(s), .is = LINE};
-	struct code one = {.s = s, .end = line.end};
-	if (is_store(s) && find_variables(o, &one) && !one.result)
+	*c = (struct code){.s = s, .end = line.end};
+	if (is_store(s) && find_variables(o, c) && !c->result) {
 		line.is = STORE;
-	else if (is_comment(s) || is_definition(o, s))
+		line.code = c;
+	} else if (is_comment(s) || is_definition(o, s))
 		line.is = DEFINITION;
 	follow_loop(o, s);
 	if (!is_piece_mark(s))
@@ -484,6 +494,8 @@ static struct code joined(struct outline *o, const struct item *first, const str
 {
 	struct strbuf text = {.arena = o->p->cx->arena};
 
+	if (first == last)
+		return *first->code;
 	for (const struct item *i = first; i <= last; i++)
 		if (is_code(i))
 			sb_add(&text, i->s, (size_t)(i->end - i->s));
@@ -502,6 +514,8 @@ static const struct item *end_of_same(struct outline *o, const struct item *firs
 	for (uint32_t k = 0; k < f->items.len; k++, i = k < f->items.len ? next_code(o, i) : i)
 		if (!i || i->is != f->items.at[k].is || i->kind != f->items.at[k].kind)
 			return NULL;
+	if (i == first)
+		return i;
 	struct code c = joined(o, first, i);
 	return !strcmp(piece_key(o, &c), f->key) ? i : NULL;
 }
@@ -588,7 +602,7 @@ static const struct function *function_of(struct outline *o, const struct code *
 					  const struct item *first, const struct item *last)
 {
 	struct printer *p = o->p;
-	const char *key = piece_key(o, c);
+	const char *key = first == last ? o->kind_keys.at.at[first->kind]->s : piece_key(o, c);
 	uint32_t number = word_number(p, &o->keys, key, strlen(key));
 
 	if (number != UINT32_MAX)

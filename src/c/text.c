@@ -278,9 +278,8 @@ static uint32_t hash_of(const struct sym *s)
 	return (uint32_t)((uintptr_t)s >> 4) * 2654435761u;
 }
 
-uint32_t word_number(struct printer *p, const struct words *w, const char *word, size_t len)
+uint32_t sym_number(const struct words *w, const struct sym *s)
 {
-	const struct sym *s = intern(p->cx, word, len);
 	struct probe probe = {.hash = hash_of(s)};
 
 	while (hash_next(&w->table, &probe))
@@ -289,19 +288,30 @@ uint32_t word_number(struct printer *p, const struct words *w, const char *word,
 	return UINT32_MAX;
 }
 
+uint32_t word_number(struct printer *p, const struct words *w, const char *word, size_t len)
+{
+	return sym_number(w, intern(p->cx, word, len));
+}
+
 bool has_word(struct printer *p, const struct words *w, const char *word, size_t len)
 {
 	return word_number(p, w, word, len) != UINT32_MAX;
 }
 
-void add_word(struct printer *p, struct words *w, const char *word, size_t len)
+uint32_t add_sym(struct printer *p, struct words *w, const struct sym *s)
 {
-	const struct sym *s = intern(p->cx, word, len);
+	uint32_t number = sym_number(w, s);
 
-	if (has_word(p, w, word, len))
-		return;
+	if (number != UINT32_MAX)
+		return number;
 	*vec_push(p->cx->arena, &w->at) = s;
 	hash_add(p->cx->arena, &w->table, hash_of(s), w->at.len - 1);
+	return w->at.len - 1;
+}
+
+void add_word(struct printer *p, struct words *w, const char *word, size_t len)
+{
+	add_sym(p, w, intern(p->cx, word, len));
 }
 
 static bool ends_with(const char *s, const char *end)
