@@ -55,6 +55,15 @@ static inline int64_t ptgc_plus(int64_t a, int64_t b)
 	return a + b;
 }
 
+/* The product, or what is nearest to it; not below -INT64_MAX */
+static inline int64_t ptgc_near_times(int64_t a, int64_t b)
+{
+	const int64_t x = a < -INT64_MAX ? INT64_MAX : a < 0 ? -a : a;
+	const int64_t y = b < -INT64_MAX ? INT64_MAX : b < 0 ? -b : b;
+
+	return (a < 0) != (b < 0) ? -ptgc_times(x, y) : ptgc_times(x, y);
+}
+
 /* An integer that should be a length, cut to 2^48 and -2^48. No array has 2^48 elements, so what was
    cut is no length before or after; sums of such numbers do not overflow. */
 static inline int64_t ptgc_near_length(int64_t n)

@@ -105,6 +105,17 @@ const char *reshape_at(struct printer *p, const struct node *n, uint32_t i, cons
 	return at(p, x, own);
 }
 
+/* a * b, where one of them may be any number: a product of lengths that a run asks for must not be
+ * that of an array because it wraps */
+static const char *near_times(struct printer *p, const char *a, const char *b)
+{
+	bool far = strchr(a, '[') || strchr(b, '[');
+
+	if (!far || !strcmp(a, "0") || !strcmp(b, "0") || !strcmp(a, "1") || !strcmp(b, "1"))
+		return times(p, a, b);
+	return textf(p, "ptgc_near_times(%s, %s)", a, b);
+}
+
 void reshape_shape(struct printer *p, const struct node *n)
 {
 	const struct value *x = n->in[0], *y = n->out[0];
@@ -134,7 +145,7 @@ void reshape_shape(struct printer *p, const struct node *n)
 	}
 	for (int k = 0; k < (int)y->type.rank; k++)
 		if (k != open)
-			rest = times(p, rest, known[k]);
+			rest = near_times(p, rest, known[k]);
 	if (open >= 0) {
 		known[open] = textf(p, "ptgc_floor_div_i64(%s, ptgc_max_i64(%s, 1))", all, rest);
 		if (dims_may_be_0(p->cx, y->type.dims, y->type.rank, (uint32_t)open))
@@ -146,7 +157,8 @@ void reshape_shape(struct printer *p, const struct node *n)
 			known[k] = textf(p, "ptgc_open_length(%s, %s, %s)", known[k], all, rest);
 	set_lengths(p, y, known);
 	if (!dims_same_product(p->cx, x->type.dims, x->type.rank, y->type.dims, y->type.rank))
-		must_equal(p, all, count_of(p, y), "the number of elements is another one");
+		must_equal(p, all, room_for(p, held(p, y)->dims, y->type.rank),
+			   "the number of elements is another one");
 }
 
 void flatten_shape(struct printer *p, const struct node *n)

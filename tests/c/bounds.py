@@ -139,6 +139,10 @@ CASES = {
         [(f(n, m), i(*to)) for n, m in product((0, 1, 2, 3), repeat=2) for to in product((0, 1, 2, 3, -1), repeat=2)
          if set(to) != {0, -1}],  # of which ONNX Runtime makes something, and NumPy nothing
     ),
+    "Reshape far": (
+        "x: float64[?, ?], to: int64[2]", "y = onnx.ReduceSum{keepdims=0}(onnx.Reshape{allowzero=1}(x, to), [0, 1])",
+        [(f(n, m), i(*to)) for n, m in ((0, 3), (1, 1), (2, 2)) for to in product((1, 4, -1, -2, 2**32, FAR, -FAR, -(2**63), 2**63 - 1), repeat=2) if n or -1 not in to],
+    ),
     "Slice": (
         "x: float64[?], a: int64[1], b: int64[1]", "y = onnx.Slice(x, a, b)",
         [(f(n), i(a), i(b)) for n in LENGTHS for a in INDICES for b in INDICES],
