@@ -252,6 +252,9 @@ struct value *reshape_as_tile(struct build *b, struct value *v, const dim *dims,
 struct value *barrier(struct build *b, struct value *v);
 struct value *reshape_to(struct build *b, struct value *v, struct value *shape, const dim *dims,
 			 uint32_t rank);
+/* The same to a shape that may have a 0, which is a length, where the dims need have none */
+struct value *reshape_to_asked(struct build *b, struct value *v, struct value *shape,
+			       const dim *dims, uint32_t rank, bool zero);
 bool zero_means_zero(struct build *b); /* in a shape of Reshape, at this opset, with allowzero */
 struct value *expand(struct build *b, struct value *v, const dim *dims, uint32_t rank);
 

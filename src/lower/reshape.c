@@ -110,17 +110,21 @@ struct value *barrier(struct build *b, struct value *v)
 	return with_dims(r, v->type.dims);
 }
 
-/* Reshape to a shape that is computed; its dims as far as they are known. No -1 in it. */
-struct value *reshape_to(struct build *b, struct value *v, struct value *shape, const dim *dims,
-			 uint32_t rank)
+struct value *reshape_to_asked(struct build *b, struct value *v, struct value *shape,
+			       const dim *dims, uint32_t rank, bool zero)
 {
-	bool zero = dims_may_be_0(b->cx, dims, rank, rank);
-
 	if (zero && !zero_means_zero(b))
 		return reshape_13(b, v, shape, dims, rank);
 	if (zero)
 		attr_int(b, "allowzero", 1);
 	return with_dims(emit_(b, ONNX_Reshape, v, shape), dims);
+}
+
+/* Reshape to a shape that is computed; its dims as far as they are known. No -1 in it. */
+struct value *reshape_to(struct build *b, struct value *v, struct value *shape, const dim *dims,
+			 uint32_t rank)
+{
+	return reshape_to_asked(b, v, shape, dims, rank, dims_may_be_0(b->cx, dims, rank, rank));
 }
 
 /* The first axes as one, and the others: that reads no sizes. NULL: it is not that. */

@@ -46,6 +46,17 @@ def test_minus_one_beside_known_zeros(reshape, to, shape):
         assert ptg.run(text, x).shape == want
 
 
+@pytest.mark.parametrize("x", ("[0.5, 1.5]",))
+def test_known_elements_in_a_length_that_is_given(x):
+    """The elements are known, but only the run knows whether they are as many as it asks for."""
+    text = f"graph g(w: float64[n, 3], k: int64[]) -> (y) {{ y = Reshape{{ndim=1}}({x}, MakeVector{{dtype=int64}}(k)) }}"
+    for k in (2, -1):
+        assert ptg.run(text, np.ones((4, 3)), k).shape == (2,)
+    for k in (0, 1, 3):
+        with pytest.raises(Exception, match="reshape"):
+            ptg.run(text, np.ones((4, 3)), k)
+
+
 SPLIT = "graph g(x: float64[n, 0], p: int64[], q: int64[]) -> (y) { y = SplitDims{axis=0}(x, MakeVector{dtype=int64}(p, q)) }"
 
 

@@ -152,8 +152,7 @@ bool lower_splitdims(struct build *b, struct node *n)
 		if (after)
 			shape[k++] = dims_vector(b, t.dims + t.rank - after, after);
 		struct value *to = k ? concat(b, 0, shape, k) : const_ints(b, NULL, 0);
-		to = prevent_concat_fusion(b, normalize_negative_length(b, whole, to));
-		r = reshape_to(b, x, to, t.dims, t.rank);
+		r = reshape_computed(b, x, whole, to, t);
 	}
 	set_lowered(b, n, 0, r);
 	return true;

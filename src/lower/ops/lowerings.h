@@ -43,10 +43,10 @@ struct value *prepend_number(struct build *b, struct value *x, uint64_t axes, st
 /* ReduceMax or ReduceMin of int64 by kernels that compare exactly; axes are in order */
 struct value *reduce_int64(struct build *b, struct value *x, const int *axes, int naxes, bool max,
 			   bool keepdims);
-/* shape.c: a shape that may not fit, so that the runtime does not put a -1 into it */
-struct value *prevent_concat_fusion(struct build *b, struct value *shape);
-struct value *normalize_negative_length(struct build *b, const struct known *k,
-					struct value *shape);
+/* shape.c: Reshape of x to a shape that may not fit; k: its lengths as far as they are known, or
+ * NULL */
+struct value *reshape_computed(struct build *b, struct value *x, const struct known *k,
+			       struct value *shape, struct type t);
 struct value *reshape_known(struct build *b, struct value *x, const struct known *asked,
 			    struct type t, bool *fails);
 

@@ -217,7 +217,7 @@ static struct value *reshape_infer(struct build *b, struct value *x, const struc
 /* The shape of a Reshape that may not fit. ONNX Runtime fuses a Concat of sizes and one other
  * number into the Reshape, with -1 for the number: then any number fits. A Mul by ones prevents it.
  */
-struct value *prevent_concat_fusion(struct build *b, struct value *shape)
+static struct value *prevent_concat_fusion(struct build *b, struct value *shape)
 {
 	int64_t ones[MAX_RANK];
 	int64_t n;
@@ -233,7 +233,8 @@ struct value *prevent_concat_fusion(struct build *b, struct value *shape)
 /* The shape of a Reshape, computed at run time. NumPy takes any negative length for -1, but raises
  * if another length is 0. So each length below 1 becomes the sign of the smallest one: with a 0 and
  * a negative length there are two -1, and Reshape fails. */
-struct value *normalize_negative_length(struct build *b, const struct known *k, struct value *shape)
+static struct value *normalize_negative_length(struct build *b, const struct known *k,
+					       struct value *shape)
 {
 	bool plain = k != NULL;
 	uint32_t low = 0; /* lengths that may be 0 or less */
@@ -255,6 +256,27 @@ struct value *normalize_negative_length(struct build *b, const struct known *k, 
 	emit_n(b, ONNX_TopK, in, 2, least, 2);
 	struct value *below = emit_(b, ONNX_Less, shape, const_int(b, 1));
 	return emit_(b, ONNX_Where, below, emit_(b, ONNX_Sign, least[0]), shape);
+}
+
+/* May a run ask for a length of 0? Then a result that has none by its type is another one: the run
+ * fails. */
+static bool may_ask_for_0(struct build *b, const struct known *k, const struct value *shape)
+{
+	if (!k)
+		return !shape->data;
+	for (uint32_t i = 0; i < k->n; i++)
+		if (!k->at[i] || !(dim_ge(b->cx, k->at[i], 1) || dim_le(b->cx, k->at[i], -1)))
+			return true;
+	return false;
+}
+
+struct value *reshape_computed(struct build *b, struct value *x, const struct known *k,
+			       struct value *shape, struct type t)
+{
+	bool zero = may_ask_for_0(b, k, shape) || dims_may_be_0(b->cx, t.dims, t.rank, t.rank);
+
+	shape = prevent_concat_fusion(b, normalize_negative_length(b, k, shape));
+	return reshape_to_asked(b, x, shape, t.dims, t.rank, zero);
 }
 
 /* Reshape of x to the lengths `asked`, of which one may be negative; NULL: they cannot all be
@@ -285,8 +307,7 @@ struct value *reshape_known(struct build *b, struct value *x, const struct known
 		return same_dims(b->cx, x->type, t) ? x : reshape_infer(b, x, k, t.dims, t.rank);
 	if (k->n == t.rank && dims_same_product(b->cx, k->at, k->n, x->type.dims, x->type.rank))
 		return reshape(b, x, k->at, t.rank);
-	struct value *shape = normalize_negative_length(b, k, dims_vector(b, k->at, k->n));
-	return reshape_to(b, x, prevent_concat_fusion(b, shape), t.dims, t.rank);
+	return reshape_computed(b, x, k, dims_vector(b, k->at, k->n), t);
 }
 
 /* "n", "4", "-1"; "k" or "s[1]" of an integer that is given; else "?" */
@@ -370,7 +391,7 @@ static const char *reshape_label(struct build *b, const struct node *n, const st
 
 bool lower_reshape(struct build *b, struct node *n)
 {
-	struct value *x = low(b, n->in[0]), *shape;
+	struct value *x = low(b, n->in[0]);
 	struct type t = n->out[0]->type;
 	const struct known *k = known_of(b->cx, n->in[1]);
 	bool fails;
@@ -378,11 +399,8 @@ bool lower_reshape(struct build *b, struct node *n)
 
 	if (fails)
 		return false;
-	if (!r) {
-		shape = cast(b, low(b, n->in[1]), DT_INT64);
-		shape = prevent_concat_fusion(b, normalize_negative_length(b, k, shape));
-		r = reshape_to(b, x, shape, t.dims, t.rank);
-	}
+	if (!r)
+		r = reshape_computed(b, x, k, cast(b, low(b, n->in[1]), DT_INT64), t);
 	const char *label = is_onnx(r->def, ONNX_Reshape) ? reshape_label(b, n, k) : NULL;
 	if (label && r->def->label && !strncmp(r->def->label, zero_label, strlen(zero_label)))
 		r->def->label = NULL; /* it is not the only reason to fail */
