@@ -16,6 +16,7 @@ dim kn_logic(struct ctx *cx, struct node *n, uint32_t i);
 dim kn_join(struct ctx *cx, struct node *n, uint32_t i);
 dim kn_reduce(struct ctx *cx, struct node *n, uint32_t i);
 dim kn_reshape(struct ctx *cx, struct node *n, uint32_t i);
+dim kn_reshape_to(struct ctx *cx, struct node *n, uint32_t i);
 dim kn_same(struct ctx *cx, struct node *n, uint32_t i);
 dim kn_second(struct ctx *cx, struct node *n, uint32_t i);
 dim kn_shape(struct ctx *cx, struct node *n, uint32_t i);
@@ -172,7 +173,8 @@ dim *copy_dims(struct ctx *cx, const struct type *t);
 /* out[rank] = the broadcast of the dims of v[nv], aligned on the right; entries of v may be NULL */
 bool broadcast_dims(struct ctx *cx, struct node *n, struct value **v, uint32_t nv, dim *out,
 		    uint32_t rank);
-dim scalar_dim(struct ctx *cx, struct value *v); /* DIM_NONE: not known */
+dim scalar_dim(struct ctx *cx, struct value *v);                    /* DIM_NONE: not known */
+dim shape_element(struct ctx *cx, struct value *shape, uint32_t i); /* the same */
 /* The integer that all elements of v are, if there are any; DIM_NONE: not known */
 dim equal_elements(struct ctx *cx, struct value *v);
 enum dtype upcast_inputs(struct node *n, uint32_t from);

@@ -284,6 +284,18 @@ dim kn_reshape(struct ctx *cx, struct node *n, uint32_t i)
 	return k && k->n == (uint32_t)known_count(cx, &n->out[0]->type) ? k->at[i] : DIM_NONE;
 }
 
+/* Reshape: if only the run knows the length that is asked for, it compares that with the elements
+ */
+dim kn_reshape_to(struct ctx *cx, struct node *n, uint32_t i)
+{
+	int64_t length;
+	dim asked = n->out[0]->type.rank ? shape_element(cx, n->in[1], 0) : dim_const(cx, 1);
+
+	if (!asked || (!dim_is_const(cx, asked, &length) && !dim_ge(cx, asked, 0)))
+		return DIM_NONE;
+	return kn_reshape(cx, n, i);
+}
+
 /* --- shapes and vectors --- */
 
 dim kn_shape(struct ctx *cx, struct node *n, uint32_t i)

@@ -507,7 +507,7 @@ static int reshape_rank(struct ctx *cx, struct node *n)
 }
 
 /* Element i of a shape; DIM_NONE: not known. Of the elements of a MakeVector, some may be known. */
-static dim shape_element(struct ctx *cx, struct value *shape, uint32_t i)
+dim shape_element(struct ctx *cx, struct value *shape, uint32_t i)
 {
 	const struct known *k = known_of(cx, shape);
 	const struct node *def = shape->def;

@@ -46,7 +46,7 @@ def test_minus_one_beside_known_zeros(reshape, to, shape):
         assert ptg.run(text, x).shape == want
 
 
-@pytest.mark.parametrize("x", ("[0.5, 1.5]",))
+@pytest.mark.parametrize("x", ("int64([0, 1])", "Shape(w)", "[0.5, 1.5]"))
 def test_known_elements_in_a_length_that_is_given(x):
     """The elements are known, but only the run knows whether they are as many as it asks for."""
     text = f"graph g(w: float64[n, 3], k: int64[]) -> (y) {{ y = Reshape{{ndim=1}}({x}, MakeVector{{dtype=int64}}(k)) }}"
