@@ -232,8 +232,9 @@ static bool is_input_length(struct printer *p, const char *text)
 {
 	for (uint32_t i = 0; p->at && i < p->at->nin; i++) {
 		const struct value *x = p->at->in[i];
-		for (uint32_t k = 0; x && !x->data && k < x->type.rank; k++)
-			if (held(p, x)->dims[k] == text)
+		const char *const *dims = x && !x->data ? held(p, x)->dims : NULL;
+		for (uint32_t k = 0; dims && k < x->type.rank; k++) /* none: nothing reads x */
+			if (dims[k] == text)
 				return true;
 	}
 	return false;

@@ -52,6 +52,10 @@ CASES = {
         "x: float64[?], n: int64[2]", "y = Alloc(x[::-1], int64(2), Switch(n[0] > 0, n[1], 3))",
         [(f(k), i(*n)) for k in LENGTHS for n in ((1, 0), (1, 1), (1, 2), (0, 2), (1, -1), (1, FAR))],
     ),
+    "Alloc of a length that only types need": (  # nothing reads the elements of its shape
+        "x: int32[18]", "v = Reshape{ndim=1}(int32([[0, 1, 2, 3, 4, 5, 6, 7, 8], [1, 1, 1, 1, 1, 1, 1, 1, 1]]), int64([-1]))\n"
+        "  y = Alloc(int32(0), Max(v) + 1)[v].inc(x)", [(np.arange(18, dtype=np.int32),)],
+    ),
     "Unique of a length that is computed": (
         "s: int64[]", "x = ARange{dtype=int64}(s, int64(4), int64(1)) % 2\n  y, a, z, b = Unique{return_index=True, return_inverse=True, return_counts=True, axis=0}(x)",
         [(np.int64(k),) for k in (0, 1, 3, 4, 5)],
