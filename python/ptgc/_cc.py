@@ -38,7 +38,11 @@ def cache_folder() -> Path:
 
 def compiler() -> list[str]:
     """The command of the C compiler: ``$CC``, or cc, gcc or clang."""
-    if given := shlex.split(os.environ.get("CC", "")):
+    try:
+        given = shlex.split(os.environ.get("CC", ""))
+    except ValueError as e:
+        raise NoCompiler(f"CC is {os.environ['CC']!r}, which is no command: {e}") from None
+    if given:
         if shutil.which(given[0]):
             return given
         raise NoCompiler(f"CC is {given[0]!r}, which is not a command here: set it to a C compiler, or unset it")
@@ -93,10 +97,9 @@ def compiled(
             [*command, "-std=c99", "-w", *flags, f"-I{folder}", "-shared", "-fPIC", "-o", str(target), str(source), *more, "-lm"],
             capture_output=True, text=True, errors="replace",
         )  # fmt: skip
-        if r.returncode:
-            raise RuntimeError(
-                f"{shlex.join(command)} {' '.join(flags)} does not compile the C of the graph: {r.stderr.strip()[:1000]}"
-            )
+        if r.returncode or not target.exists():
+            why = r.stderr.strip()[:1000] or f"it ends with {r.returncode} and writes no library"
+            raise RuntimeError(f"{shlex.join(command)} {' '.join(flags)} does not compile the C of the graph: {why}")
         return target.read_bytes()
 
 

@@ -364,6 +364,9 @@ def test_no_compiler(cache, monkeypatch):
     monkeypatch.setenv("CC", "no-such-compiler")
     with pytest.raises(RuntimeError, match="CC is 'no-such-compiler', which is not a command"):
         function([s], s * 7)
+    monkeypatch.setenv("CC", "gcc 'x")
+    with pytest.raises(RuntimeError, match="CC is \"gcc 'x\", which is no command: No closing quotation"):
+        function([s], s * 7)
     monkeypatch.delenv("CC")
     monkeypatch.setenv("PATH", str(cache))
     with pytest.raises(RuntimeError, match="needs a C compiler, and there is none: install gcc or clang"):
@@ -376,6 +379,9 @@ def test_a_compiler_that_fails_is_shown(cache, tmp_path, monkeypatch):
     script.chmod(0o755)
     monkeypatch.setenv("CC", str(script))
     with pytest.raises(RuntimeError, match="out of order"):
+        ptgc.compile_native([s], [s * 11])
+    monkeypatch.setenv("CC", "echo")
+    with pytest.raises(RuntimeError, match="does not compile the C of the graph: it ends with 0 and writes no library"):
         ptgc.compile_native([s], [s * 11])
     assert not libraries(cache)
 
