@@ -252,24 +252,27 @@ static const char *const reserved[] = {
 	"asinf", "asinh", "asinhf", "asm", "atan", "atan2", "atan2f", "atanf", "atanh",
 	"atanhf", "auto", "bad", "bitand", "bitor", "bool", "break", "bytes", "case", "catch",
 	"char", "char16_t", "char32_t", "char8_t", "class", "co_await", "co_return",
-	"co_yield", "compl", "concept", "const", "const_cast", "consteval", "constexpr",
-	"constinit", "continue", "cos", "cosf", "cosh", "coshf", "decltype", "default",
-	"delete", "do", "double", "dynamic_cast", "else", "enum", "erf", "erfc", "erfcf",
-	"erff", "errno", "exp", "exp2", "exp2f", "expf", "explicit", "expm1", "expm1f",
-	"export", "extern", "false", "float", "for", "friend", "goto", "i386", "if", "in",
-	"inline", "int", "int16_t", "int32_t", "int64_t", "int8_t", "linux", "log", "log10",
-	"log10f", "log1p", "log1pf", "log2", "log2f", "logf", "long", "math_errhandling",
-	"mutable", "namespace", "need", "new", "noexcept", "not", "not_eq", "nullptr",
-	"operator", "or", "or_eq", "out", "pow", "powf", "private", "protected", "public",
-	"register", "reinterpret_cast", "requires", "restrict", "return", "short", "signed",
-	"sin", "sinf", "sinh", "sinhf", "size_t", "sizeof", "static", "static_assert",
-	"static_cast", "stderr", "stdin", "stdout", "struct", "switch", "tan", "tanf", "tanh",
-	"tanhf", "template", "this", "thread_local", "throw", "top", "true", "try", "typedef",
-	"typeid", "typename", "typeof", "uint16_t", "uint32_t", "uint64_t", "uint8_t", "union",
-	"unix", "unsigned", "using", "virtual", "void", "volatile", "w", "wchar_t", "while",
-	"work", "xor", "xor_eq", "BIG_ENDIAN", "BYTE_ORDER", "EOF", "EXIT_FAILURE",
-	"EXIT_SUCCESS", "HUGE_VAL", "HUGE_VALF", "HUGE_VALL", "INFINITY", "LITTLE_ENDIAN",
-	"MAXFLOAT", "NAN", "NULL", "PDP_ENDIAN", "RAND_MAX", "SNAN", "SNANF", "SNANL",
+	"co_yield", "compl", "complex", "concept", "const", "const_cast", "consteval",
+	"constexpr", "constinit", "continue", "cos", "cosf", "cosh", "coshf", "decltype",
+	"default", "delete", "do", "double", "dynamic_cast", "else", "enum", "erf", "erfc",
+	"erfcf", "erff", "errno", "exp", "exp2", "exp2f", "expf", "explicit", "expm1",
+	"expm1f", "export", "extern", "false", "float", "for", "friend", "goto", "i386", "if",
+	"imaginary", "in", "inline", "int", "int16_t", "int32_t", "int64_t", "int8_t", "linux",
+	"log", "log10", "log10f", "log1p", "log1pf", "log2", "log2f", "logf", "long",
+	"math_errhandling", "mutable", "namespace", "need", "new", "noexcept", "noreturn",
+	"not", "not_eq", "nullptr", "operator", "or", "or_eq", "out", "pow", "powf", "private",
+	"protected", "public", "register", "reinterpret_cast", "requires", "restrict",
+	"return", "short", "signed", "sin", "sinf", "sinh", "sinhf", "size_t", "sizeof",
+	"static", "static_assert", "static_cast", "stderr", "stdin", "stdout", "struct",
+	"switch", "tan", "tanf", "tanh", "tanhf", "template", "this", "thread_local", "throw",
+	"top", "true", "try", "typedef", "typeid", "typename", "typeof", "uint16_t",
+	"uint32_t", "uint64_t", "uint8_t", "union", "unix", "unsigned", "using", "virtual",
+	"void", "volatile", "w", "wchar_t", "while", "work", "xor", "xor_eq", "BIG_ENDIAN",
+	"BUFSIZ", "BYTE_ORDER", "CHAR_BIT", "CLOCKS_PER_SEC", "DECIMAL_DIG", "EDOM", "EILSEQ",
+	"EOF", "ERANGE", "EXIT_FAILURE", "EXIT_SUCCESS", "HUGE_VAL", "HUGE_VALF", "HUGE_VALL",
+	"I", "INFINITY", "LITTLE_ENDIAN", "L_tmpnam", "MAXFLOAT", "NAN", "NULL", "PDP_ENDIAN",
+	"RAND_MAX", "SIGABRT", "SIGFPE", "SIGILL", "SIGINT", "SIGSEGV", "SIGTERM", "SNAN",
+	"SNANF", "SNANL", "TIME_UTC", "WEOF",
 };
 /* clang-format on */
 
@@ -325,14 +328,18 @@ static bool ends_with(const char *s, const char *end)
  * calls? */
 static bool is_reserved(const char *name)
 {
-	static const char *const begins[] = {"M_", "FP_", "MATH_"}, *const ends[] = {"_MAX", "_MIN",
-										     "_WIDTH"};
+	static const char *const begins[] = {"DBL_",  "FE_", "FLT_",  "FP_",   "LC_",
+					     "LDBL_", "M_",  "MATH_", "SEEK_", "SIG_"};
+	static const char *const ends[] = {"_MAX", "_MIN", "_WIDTH"};
 
 	for (size_t i = 0; i < countof(reserved); i++)
 		if (!strcmp(name, reserved[i]))
 			return true;
 	for (size_t i = 0; i < countof(begins); i++)
-		if (!strncmp(name, begins[i], strlen(begins[i])) || ends_with(name, ends[i]))
+		if (!strncmp(name, begins[i], strlen(begins[i])))
+			return true;
+	for (size_t i = 0; i < countof(ends); i++)
+		if (ends_with(name, ends[i]))
 			return true;
 	return false;
 }
