@@ -193,11 +193,12 @@ static bool is_new(struct printer *p, dim d)
 	return dim_view_as_made(p->cx, d).form == DIM_ATOM && !bound_text(p, d, &(uint32_t){0});
 }
 
-static void fail_if_negative(struct printer *p, const char *length)
+static void fail_if_no_length(struct printer *p, const char *length)
 {
-	line(p, "if (%s < 0)", in_parens(p, length));
+	line(p, "if (%s < 0 || %s > PTGC_MOST)", in_parens(p, length), in_parens(p, length));
 	line(p, "\treturn %u;",
-	     message(p, p->at ? p->at->span : (struct span){0, 0}, "a length is negative"));
+	     message(p, p->at ? p->at->span : (struct span){0, 0},
+		     "a length is negative, or beyond memory"));
 }
 
 /* A length that an integer of the run says may be negative: each is looked at once. */
@@ -213,17 +214,16 @@ static void check_length(struct printer *p, dim d)
 	if (!(text = dim_text(p, d, true, NULL)))
 		return;
 	*vec_push(p->cx->arena, &p->checked_lengths) = d;
-	fail_if_negative(p, text);
+	fail_if_no_length(p, text);
 }
 
-/* Do integers say how long the results of the node at hand are, so that a length may be negative?
- * What Slice and Range cut off is not: they have no elements then. */
-static bool may_be_negative(struct printer *p)
+/* Do integers say how long the results of the node at hand are, so that a length may be negative, or
+ * one that no array has? Those of a Slice are no longer than what it cuts. */
+static bool may_be_no_length(struct printer *p)
 {
 	const struct node *n = p->at;
 
-	return !n || (strchr(op_of(p, n)->reads, 'k') && n->onnx->id != ONNX_Slice &&
-		      n->onnx->id != ONNX_Range);
+	return !n || (strchr(op_of(p, n)->reads, 'k') && n->onnx->id != ONNX_Slice);
 }
 
 /* Is `text` a length of what the node at hand reads, as a name or a number? It was checked there.
@@ -244,14 +244,14 @@ static bool is_input_length(struct printer *p, const char *text)
 static const char *name_length(struct printer *p, const struct value *v, uint32_t axis,
 			       const char *text)
 {
-	bool checked = may_be_negative(p);
+	bool checked = may_be_no_length(p);
 
 	if (!text[strspn(text, NAME_CHARS)] && (!checked || is_input_length(p, text)))
 		return text;
 	const char *name = fresh(p, v->name ? textf(p, "%s_%u", v->name->s, axis) : "n");
 	line(p, "const int64_t %s = %s;", name, text);
 	if (checked)
-		fail_if_negative(p, name);
+		fail_if_no_length(p, name);
 	return name;
 }
 

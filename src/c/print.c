@@ -492,7 +492,7 @@ static void print_file(struct printer *p, const struct interface *f, const char 
 		sb_printf(to, "#include \"%s\"\n", p->cx->opt.header_name);
 	sb_str(to, "\n#include <math.h>\n#include <stdbool.h>\n#include <string.h>\n\n");
 	sb_printf(to, "#define PTGC_MORE (-1)\n");
-	if (*checks)
+	if (strstr(code, "PTGC_MOST"))
 		sb_str(to, "#define PTGC_MOST (INT64_MAX / 64) /* elements of an array */\n");
 	sb_str(to, "\n");
 	print_library(p,

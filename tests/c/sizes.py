@@ -31,6 +31,12 @@ CASES = [
         ({"x_0": -1, "x_1": 1}, "no array has the size x_0")]),
     ("x: float64[n]) -> (y", "y = Cumsum{axis=0}(Exp(x)) @ x", [
         ({"n": 1}, None), ({"n": -5}, "no array has the size n"), ({"n": 2**58}, "no array has the size n")]),
+    # of no elements: it needs no memory, but loops over it would not end
+    ("n: int64[], m: int64[]) -> (y", "y = Tanh(Alloc(float64(1.5), n, m))[:, ::-1] + 1", [
+        ({"n": 1, "m": 1}, None), ({"n": 0, "m": 2**50}, None), ({"n": GREATEST, "m": 0}, "beyond memory"),
+        ({"n": 0, "m": 2**60}, "beyond memory"), ({"n": -1, "m": 0}, "negative")]),
+    ("x: float64[n, 0], k: int64[], m: int64[]) -> (y", "y = Exp(Reshape{ndim=3}(x, MakeVector(k, 0, m)))", [
+        ({"n": 1, "k": 2, "m": 3}, None), ({"n": 1, "k": GREATEST, "m": 1}, "beyond memory"), ({"n": 1, "k": -2, "m": 1}, "negative")]),
 ]
 
 
