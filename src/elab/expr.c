@@ -103,7 +103,8 @@ static struct cv eval_unary(struct elab *e, const struct anode *n, const struct 
 
 /* ---- leaves ---- */
 
-/* Warns that a value hides the dim of the same name, unless both are the same number. */
+/* Warns that a value hides the dim of the same name, unless both are the same number. An input with
+ * dims of its own, k: int64[k], is not taken for a size. */
 static void warn_shadowed_dim(struct elab *e, const struct binding *value, struct span s)
 {
 	struct binding *b = find_dim(e, value->sym);
@@ -138,7 +139,8 @@ static struct cv eval_name(struct elab *e, const struct anode *n)
 	}
 	if (b) {
 		struct cv v = binding_cv(b);
-		if (!b->used && sym->dim)
+		bool scalar = b->kind == CV_VALUE && !b->u.v->type.rank;
+		if ((!b->used || (b->unread && scalar)) && sym->dim)
 			warn_shadowed_dim(e, b, n->span);
 		b->used = true;
 		b->unread = false;
