@@ -522,6 +522,11 @@ static const struct foreign {
 	{"let", "write name = value", false},
 	{"var", "write name = value", false},
 	{"elif", "write else if", false},
+	{"elseif", "write else if", false},
+	{"switch", "write y = if k == 1 { ... } else if k == 2 { ... } else { ... }", false},
+	{"assert", "write y = Assert{msg=\"...\"}(x, c), and use y", false},
+	{"raise", "write y = Assert{msg=\"...\"}(x, c), and use y: the run fails if c is false", false},
+	{"continue", "write next s = Switch(c, s, new), which keeps s where c holds", false},
 	{"break", "until c, in the body of a loop, ends it after a step", false},
 	{"print", "make what you want to see a result of the graph: -> (y, x)", false},
 	{"def", "write fn Name(x: F) -> (y) { ... }", true},
@@ -550,9 +555,10 @@ static bool other_language(struct parse *p, int kind, struct span at, const stru
 	for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++) {
 		const struct foreign *f = &foreign[i];
 		bool top = f->top && w->top;
-		struct span s = top ? at : p->first_span;
+		bool goes_on = !f->top && kind == YYSYMBOL_NAME && is_text(p, p->before, "}");
+		struct span s = top || goes_on ? at : p->first_span;
 		bool alone = !f->top && kind == YYSYMBOL_NL && p->first_span.end == p->before.end;
-		if ((top || ((second || alone) && !w->expr)) && is_text(p, s, f->word)) {
+		if ((top || goes_on || ((second || alone) && !w->expr)) && is_text(p, s, f->word)) {
 			parse_error(p, s, E_SYNTAX, "there is no '%s': %s%s", f->word,
 			            top || !f->top ? "" : "outside the graph, ", f->instead);
 			return true;
@@ -637,7 +643,15 @@ static bool misplaced(struct parse *p, int kind, struct span at, const struct wa
 {
 	bool loop = p->head == TOK_LOOP;
 
-	if (kind == YYSYMBOL_FOR && p->depth && (p->first == TOK_NEXT || p->first == TOK_STATE)) {
+	if (kind == YYSYMBOL_NAME && w->op && is_text(p, p->before, "next")) {
+		int n = (int)(at.end - at.begin);
+		const char *s = p->text + (at.begin - p->base);
+		parse_error(p, p->before, E_SYNTAX, "'next %.*s' is a statement and no value: write %.*s1 = ..., "
+		            "then next %.*s = %.*s1, and use %.*s1", n, s, n, s, n, s, n, s, n, s);
+	} else if (kind == YYSYMBOL_FOR && p->depth && top(p)->kind == TOK_LBRACKET) {
+		parse_error(p, at, E_SYNTAX, "a list has no 'for': write "
+		            "ys = loop (x in xs) -> ([y]) { y = ... }");
+	} else if (kind == YYSYMBOL_FOR && p->depth && (p->first == TOK_NEXT || p->first == TOK_STATE)) {
 		parse_error(p, at, E_SYNTAX,
 		            "a 'for' gives values to names: write s1 = for ..., then use s1 here");
 		p->head = 0;
@@ -875,9 +889,45 @@ static bool wrong_header(struct parse *p, int kind, struct span at)
 		why = "lengths stand in square brackets: x: float32[n]";
 	else if (kind == YYSYMBOL_LBRACKET && is_dtype(p, p->before))
 		why = "a type is written after its name: x: float32[n]";
+	else if (kind == YYSYMBOL_LPAREN && is_text(p, p->before, "graph"))
+		why = "a graph has a name: graph name(x: float32[n]) -> (y) {";
+	else if (kind == YYSYMBOL_LPAREN && is_text(p, p->before, "fn"))
+		why = "a fn has a name: fn Name(x: F[n]) -> (y) {";
+	else if (kind == YYSYMBOL_LT && p->first == TOK_FN)
+		why = "a dtype that begins with a capital letter is generic by itself: "
+		      "fn Name(x: T[n]) -> (y: T[n]) {";
+	else if ((kind == YYSYMBOL_COLON || kind == YYSYMBOL_MUL) &&
+	         (is_text(p, p->before, "[") || (is_text(p, p->before, ",") && top(p)->kind == TOK_LBRACKET)))
+		why = "a size that only a run knows is '?', or a name such as n";
 	if (why)
 		parse_error(p, at, E_SYNTAX, "%s", why);
 	return why != NULL;
+}
+
+/* (y, z) = f(x) and x[0].set(1), in which the parser stands at the bracket */
+static bool wrong_target(struct parse *p, int kind, struct span at, const struct wanted *w)
+{
+	bool begins = w->name && w->soft && !w->expr && !w->op;
+	bool second = p->before.begin == p->first_span.begin && !w->expr && !w->op;
+	bool square = kind == YYSYMBOL_LBRACKET;
+	int n;
+
+	if (!p->depth || p->head || (!square && kind != YYSYMBOL_LPAREN) || (!begins && !second))
+		return false;
+	const char *s = rest_of_line(p, at.begin, &n), *close = memchr(s, square ? ']' : ')', (size_t)n);
+	if (!close)
+		return false;
+	struct span behind = {at.begin, at.begin + (uint32_t)(close - s) + 1};
+	if (begins && is_assigned(p, behind))
+		parse_error(p, at, E_SYNTAX, "the names on the left stand without brackets: %.*s = ...",
+		            (int)(close - s) - 1, s + 1);
+	else if (second && square)
+		parse_error(p, p->before, E_SYNTAX, "a statement names its results: y = %.*s%.*s",
+		            (int)(at.begin - p->before.begin), p->text + (p->before.begin - p->base),
+		            n < 80 ? n : (int)(close - s) + 1, s);
+	else
+		return false;
+	return true;
 }
 
 /* A value or a call that gets no name, a second '=' and two values in a row */
@@ -954,7 +1004,7 @@ static bool known_mistake(struct parse *p, int kind, struct span at, const struc
 		            "x == None, and numbers are compared by ==");
 		return true;
 	}
-	if (wrong_statement(p, kind, at, w))
+	if (wrong_statement(p, kind, at, w) || wrong_target(p, kind, at, w))
 		return true;
 	if (is_comparison(kind) && w->op) {
 		parse_error(p, at, E_CHAINED, "comparisons do not chain: write (a < b) & (b < c); "
@@ -970,8 +1020,10 @@ static bool known_mistake(struct parse *p, int kind, struct span at, const struc
 		return true;
 	}
 	if (kind == YYSYMBOL_NAME && is_text(p, p->before, "->") && in_block(p)) {
-		parse_error(p, at, E_SYNTAX, "the names of results stand in brackets: -> (%s)",
-		            arena_printf(p->arena, "%.*s", (int)(at.end - at.begin), p->text + (at.begin - p->base)));
+		bool type = p->head == TOK_GRAPH && *text_behind(p, at) == '[';
+		parse_error(p, at, E_SYNTAX, "the names of results stand in brackets: -> (%s%.*s%s)",
+		            type ? "y: " : "", (int)(at.end - at.begin), p->text + (at.begin - p->base),
+		            type ? "[...]" : "");
 		return true;
 	}
 	if (p->head == TOK_GRAPH && p->depth && kind == YYSYMBOL_DOT) {
