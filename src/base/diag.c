@@ -587,8 +587,8 @@ const char *did_you_mean(const char *name, const char *const *candidates, size_t
 	size_t len = strlen(name);
 	if (!len || len > MAX_NAME)
 		return NULL;
-	/* a third of the letters may be wrong; a single letter only in its case */
-	int limit = len == 1 ? CASE : (int)(len + 2) / 3 * EDIT;
+	/* a third of the letters may be wrong, and one in its case */
+	int limit = CASE + (int)(len + 1) / 3 * EDIT;
 	const char *best = NULL;
 	for (size_t i = 0; i < n; i++) {
 		size_t m = strlen(candidates[i]);

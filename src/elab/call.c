@@ -359,6 +359,15 @@ static void report_unknown_op(struct elab *e, uint32_t at)
 		elab_error(e, s, E_ARITY, "%s takes two sizes or more: %s(n, 1)", name->s, name->s);
 		return;
 	}
+	const struct anode *n = &e->file->nodes.at[at];
+	bool max = is_word(name, "max");
+	if ((max || is_word(name, "min")) && n->n - n->nprops > 1) {
+		elab_error(e, s, E_EXPRESSION,
+			   "%s takes sizes, and integers known at compile time: of tensors write "
+			   "%s(x, y)",
+			   name->s, max ? "Maximum" : "Minimum");
+		return;
+	}
 	bool hint = e->cx->errors < MAX_HINTS;
 	const char *instead = hint ? aliased_name(e, name) : NULL;
 	if (hint && !instead)
@@ -474,7 +483,7 @@ static void check_call(struct elab *e, uint32_t at, struct cv *items)
 	if (has_names(e, at) && !f) {
 		refuse_names(e, at);
 	} else if (f) {
-		if (!check_recursion(e, f, n->at) || !given_props(e, f, props, n->nprops))
+		if (!check_recursion(e, f, n->span) || !given_props(e, f, props, n->nprops))
 			return;
 		if (has_names(e, at))
 			named_args(e, f, at, items);

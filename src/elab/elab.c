@@ -146,6 +146,9 @@ static bool exec_assign(struct elab *e, struct stmt *s)
 		    is_rng((enum dtype)v.u.items[0].u.v->type.dtype))
 			note(e->cx, d, (struct span){0, 0},
 			     "the first result is the next generator: r2, x = ...");
+		if (v.kind == CV_VALUE && v.u.v->type.rank && !*results_in_words(e, s->u.value))
+			note(e->cx, d, (struct span){0, 0},
+			     "the elements of a tensor are x[0], x[1], ...");
 		v = poison(v.span);
 	}
 	for (uint32_t i = 0; i < s->ntargets; i++)

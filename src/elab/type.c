@@ -26,8 +26,12 @@ static void unknown_dtype(struct elab *e, const struct anode *t)
 {
 	const char *near = near_dtype(t->u.sym->s);
 
-	elab_error(e, t->at, E_UNKNOWN_DTYPE, "unknown dtype '%s'%s%s%s", t->u.sym->s,
-		   near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+	struct diag *d =
+		elab_error(e, t->at, E_UNKNOWN_DTYPE, "unknown dtype '%s'%s%s%s", t->u.sym->s,
+			   near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+	if (!near && !e->frame->fn->is_graph)
+		note(e->cx, d, (struct span){0, 0},
+		     "a generic dtype begins with a capital letter: x: F[n]");
 }
 
 /* The dtype of a written type. A generic name without a binding is bound to `actual`, unless that
@@ -99,7 +103,10 @@ static bool eval_dim(struct elab *e, struct expr x, dim *d)
 		return false;
 	if (!cv_as_dim(e, &v, d)) {
 		elab_error(e, root->span, E_EXPRESSION, "expected a dim but got %s%s",
-			   cv_kind_name(&v), v.kind == CV_NONE ? UNKNOWN_SIZE : "");
+			   cv_kind_name(&v),
+			   v.kind == CV_NONE  ? UNKNOWN_SIZE
+			   : v.kind == CV_STR ? ": a name of a size has no quotes"
+					      : "");
 		return false;
 	}
 	if (dim_is_const(e->cx, *d, &k) && k < 0) {

@@ -446,8 +446,10 @@ static bool report_unknown_prop(struct binder *b, const struct prop_arg *a)
 	const char **names = new_array(b->cx->arena, const char *, b->sig->nprops + 1);
 	for (uint32_t i = 0; i < b->sig->nprops; i++)
 		names[i] = b->sig->props[i].name->s;
-	const char *near = did_you_mean(a->name->s, names, b->sig->nprops);
-	if (op_has_axes(b->cx, b->op) && !strncmp(a->name->s, "dim", 3))
+	bool axes = op_has_axes(b->cx, b->op);
+	names[b->sig->nprops] = "axis"; /* of an op with axes the same as `axes` */
+	const char *near = did_you_mean(a->name->s, names, b->sig->nprops + axes);
+	if (axes && !strncmp(a->name->s, "dim", 3))
 		near = "axis"; /* as PyTorch has it */
 	struct strbuf list = {.arena = b->cx->arena};
 	for (uint32_t i = 0; i < b->sig->nprops; i++)
