@@ -218,6 +218,7 @@ static bool carried_item(struct elab *e, struct aitem *it, struct carried *c, ui
 	if (!want && v.kind == CV_INT)
 		want = DT_INT64;
 	c->init = to_value(e, &v, cv_is_weak(&v) ? want : DT_NONE);
+	c->decimal = !want && cv_is_weak(&v) && c->init && c->init->type.dtype == DT_FLOAT64;
 	return c->init && c->init->type.dtype &&
 	       match_type(e, it->type, c->init, MATCH_PROVES, "carried value", it->name, it->span,
 			  loose);
@@ -317,20 +318,6 @@ static bool bind_header(struct elab *e, struct aloop *a, struct loop_header *h,
 	return ok;
 }
 
-/* "s: float32[n, ?] = ...", where the axes of `open` change */
-static const char *declared(struct elab *e, const struct carried *c, uint64_t open)
-{
-	struct strbuf b = {.arena = e->cx->arena};
-	const struct type *t = &c->param->type;
-
-	sb_printf(&b, "%s: %s[", c->name->s, dtypes[t->dtype].name);
-	for (uint32_t k = 0; k < t->rank; k++)
-		sb_printf(&b, "%s%s", k ? ", " : "",
-			  open >> k & 1 ? "?" : dim_str(e->cx, t->dims[k]));
-	sb_str(&b, "] = ...");
-	return b.s;
-}
-
 #define CHANGES "? is a length that changes: write %s"
 
 /* Is axis k of the next value of c as long as that of c? If it is so for no sizes but a few that
@@ -339,7 +326,7 @@ static bool same_length(struct elab *e, const struct carried *c, uint32_t k)
 {
 	const struct type *t = &c->param->type, *n = &c->next->type;
 	const char *now = type_str(e->cx, *t), *then = type_str(e->cx, *n);
-	const char *declare = declared(e, c, (uint64_t)1 << k);
+	const char *declare = carried_as(e, c, c->param->type.dtype, (uint64_t)1 << k);
 	enum change change = dim_changes(e->cx, t->dims[k], n->dims[k]);
 	struct diag **tail = e->cx->diag_tail;
 
@@ -374,7 +361,8 @@ static bool check_next(struct elab *e, const struct carried *c, uint64_t loose)
 				    "'%s' is %s but its next value is %s", c->name->s,
 				    type_str(e->cx, *t), type_str(e->cx, *n));
 	if (shape)
-		note(e->cx, d, (struct span){0, 0}, CHANGES, declared(e, c, open));
+		note(e->cx, d, (struct span){0, 0}, CHANGES,
+		     carried_as(e, c, c->param->type.dtype, open));
 	else
 		note(e->cx, d, (struct span){0, 0},
 		     t->rank == n->rank

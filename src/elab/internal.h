@@ -74,6 +74,7 @@ struct carried {
 	struct value *init, *param, *next;
 	struct cv now, then; /* of a for: the value in this step, and in the next one */
 	bool given;          /* then is set */
+	bool decimal;        /* float64 as a number alone is: s = 0.5, without a type */
 };
 struct loop_state { /* the loop whose body is being elaborated */
 	struct loop_state *outer;
@@ -333,6 +334,7 @@ void why_note(struct elab *e, struct sym *name, struct cv v, struct span s, bool
 void why_try(struct elab *e, const struct fn *f, bool typed);
 
 /* mistakes.c */
+const char *carried_as(struct elab *e, const struct carried *c, enum dtype dtype, uint64_t open);
 void warn_integers(struct elab *e, const struct node *n, struct span s);
 void warn_mistakes(struct elab *e, const struct node *n, struct span s);
 /* A call of an op made r; size: an argument that is a size and took a float dtype; NULL: none */

@@ -5,6 +5,8 @@
  */
 #include "elab/internal.h"
 
+enum { NEAR = 100 }; /* values that a warning looks back */
+
 /* Is the value float64 because its numbers were stored so? Not one number: that was written so. */
 static bool is_float64_tensor(const struct value *v)
 {
@@ -52,6 +54,69 @@ static bool is_shown(struct elab *e, struct span s)
 			return true;
 	*vec_push(e->cx->arena, &e->warned) = s;
 	return false;
+}
+
+/* The first value on the way to v that has v's dtype, at most `steps` values back; none of what it
+ * is made of has it. A number has the dtype of what it meets: other operands come first. */
+static const struct value *first_of_dtype(const struct value *v, uint32_t steps)
+{
+	for (const struct value *next = v; next && steps; steps--) {
+		v = next;
+		next = NULL;
+		for (uint32_t i = 0; v->def && i < v->def->nin && (!next || next->data); i++)
+			if (v->def->in[i] && v->def->in[i]->type.dtype == v->type.dtype &&
+			    (!next || !v->def->in[i]->data))
+				next = v->def->in[i];
+	}
+	return v;
+}
+
+/* "s: float32[n, ?] = ...", where the axes of `open` change */
+const char *carried_as(struct elab *e, const struct carried *c, enum dtype dtype, uint64_t open)
+{
+	struct strbuf b = {.arena = e->cx->arena};
+	const struct type *t = &c->param->type;
+
+	sb_printf(&b, "%s: %s[", c->name->s, dtypes[dtype].name);
+	for (uint32_t k = 0; k < t->rank; k++)
+		sb_printf(&b, "%s%s", k ? ", " : "",
+			  open >> k & 1 ? "?" : dim_str(e->cx, t->dims[k]));
+	sb_str(&b, "] = ...");
+	return b.s;
+}
+
+/* The carried value of a loop around that v is, if its first value is a decimal without a type */
+static struct carried *carried_decimal(struct elab *e, const struct value *v)
+{
+	for (struct loop_state *l = e->loop; l; l = l->outer)
+		for (uint32_t i = 0; i < l->ncarried; i++)
+			if (l->carried[i].decimal && l->carried[i].param == v)
+				return &l->carried[i];
+	return NULL;
+}
+
+/* s = 0.0 in the header of a loop is float64, and so is what float32 values become with it. */
+static void warn_decimal(struct elab *e, const struct node *n, struct span s)
+{
+	const struct value *single = NULL, *wide = NULL;
+
+	if (!e->loop || n->nout != 1 || n->out[0]->type.dtype != DT_FLOAT64)
+		return;
+	for (uint32_t i = 0; i < n->nin; i++) {
+		enum dtype t = n->in[i] ? (enum dtype)n->in[i]->type.dtype : DT_NONE;
+		single = t == DT_FLOAT32 ? n->in[i] : single;
+		wide = t == DT_FLOAT64 ? n->in[i] : wide;
+	}
+	struct carried *c = single && wide ? carried_decimal(e, first_of_dtype(wide, NEAR)) : NULL;
+	if (!c || !takes_float32(e))
+		return;
+	c->decimal = false; /* one message for each */
+	if (!is_shown(e, s))
+		warn(e->cx, s, W_FLOAT64,
+		     "%s and %s give float64, and so does what follows; for a float32 model "
+		     "write %s in the header of the loop",
+		     type_str(e->cx, single->type), type_str(e->cx, wide->type),
+		     carried_as(e, c, DT_FLOAT32, 0));
 }
 
 static bool looks_at(const struct elab *e, const struct node *n)
@@ -148,6 +213,7 @@ void warn_mistakes(struct elab *e, const struct node *n, struct span s)
 		return;
 	if (promotes(n->op))
 		warn_integers(e, n, s);
+	warn_decimal(e, n, s);
 	if (!e->frame->fn->is_graph)
 		return;
 	warn_float64(e, n, s);
@@ -227,19 +293,6 @@ void warn_old_dtype(struct elab *e, const struct param *r, const struct value *v
 		     dtypes[v->type.dtype].name, b->size, b->size);
 }
 
-/* The first value on the way to v that has v's dtype; none of what it is made of has it. */
-static const struct value *first_of_dtype(const struct value *v)
-{
-	for (const struct value *next = v; next;) {
-		v = next;
-		next = NULL;
-		for (uint32_t i = 0; v->def && i < v->def->nin && !next; i++)
-			if (v->def->in[i] && v->def->in[i]->type.dtype == v->type.dtype)
-				next = v->def->in[i];
-	}
-	return v;
-}
-
 bool report_made_dtype(struct elab *e, const struct param *r, const struct value *v)
 {
 	enum dtype want = written_dtype(e, r->type);
@@ -247,7 +300,7 @@ bool report_made_dtype(struct elab *e, const struct param *r, const struct value
 
 	if (!want || want == v->type.dtype || !v->def || e->frame->library)
 		return false;
-	first = first_of_dtype(v);
+	first = first_of_dtype(v, UINT32_MAX);
 	struct diag *d =
 		elab_error(e, v->span, E_ANNOTATION, "result '%s': expected %s but this is %s",
 			   r->name->s, dtypes[want].name, type_str(e->cx, v->type));
