@@ -453,13 +453,18 @@ bool sh_matrix_transpose(struct ctx *cx, struct node *n)
 
 /* --- Reshape --- */
 
-static bool reshape_error(struct ctx *cx, struct node *n, const dim *d, uint32_t rank)
+/* same: a length that must be 0 for that; DIM_NONE: no sizes will do */
+static bool reshape_error(struct ctx *cx, struct node *n, const dim *d, uint32_t rank, dim same)
 {
 	struct strbuf b = {.arena = cx->arena};
 	for (uint32_t i = 0; i < rank; i++)
 		sb_printf(&b, "%s%s", i ? ", " : "", d[i] ? dim_str(cx, d[i]) : "-1");
-	error(cx, n->span, E_SHAPE, "%s: %s cannot be reshaped to (%s)", n->op->name,
-	      type_str(cx, n->in[0]->type), b.s ? b.s : "");
+	struct diag *e = error(cx, n->span, E_SHAPE, "%s: %s cannot be reshaped to (%s)",
+			       n->op->name, type_str(cx, n->in[0]->type), b.s ? b.s : "");
+	if (same)
+		note(cx, e, (struct span){0, 0},
+		     "they have as many elements only where %s is 0, and it is any size",
+		     dim_str(cx, same));
 	return false;
 }
 
@@ -571,6 +576,37 @@ static void infer_last_length(struct ctx *cx, struct node *n, dim *d, uint32_t r
 		d[at] = found;
 }
 
+/* Has d as many elements as x only where both have none, as [n, 4] and [n, 3], where n is a name of
+ * the header and so any size? *same is such a length, which both have. */
+static bool fits_only_empty(struct ctx *cx, const struct type *x, const dim *d, uint32_t r,
+			    dim *same)
+{
+	dim *rest = new_dims(cx, x->rank), *more = new_dims(cx, r);
+	uint32_t nrest = 0, nmore = 0;
+	int64_t k;
+
+	*same = DIM_NONE;
+	for (uint32_t i = 0; i < r; i++)
+		more[nmore++] = d[i];
+	for (uint32_t i = 0; i < x->rank; i++) {
+		uint32_t at = 0;
+		while (at < nmore &&
+		       (dim_is_const(cx, x->dims[i], &k) || !dim_eq(cx, x->dims[i], more[at])))
+			at++;
+		if (at == nmore) {
+			rest[nrest++] = x->dims[i];
+		} else {
+			*same = more[at];
+			more[at] = more[--nmore];
+		}
+	}
+	if (!*same || !dim_ne(cx, dims_product(cx, rest, nrest), dims_product(cx, more, nmore)) ||
+	    dim_keeps_promises(cx, dims_product(cx, x->dims, x->rank), dims_product(cx, d, r)))
+		return false;
+	dim_broken(cx, &(struct broken){0}); /* the message says it in other words */
+	return true;
+}
+
 /* Sets the result to dims d, after inferring d[hole]; hole, open: see read_new_lengths(). */
 static bool set_reshaped_dims(struct ctx *cx, struct node *n, dim *d, uint32_t r, uint32_t hole,
 			      bool open)
@@ -580,12 +616,14 @@ static bool set_reshaped_dims(struct ctx *cx, struct node *n, dim *d, uint32_t r
 		dim m = open ? dim_fresh(cx, SOURCE_SIZE, n->out[0], hole)
 			     : dims_missing(cx, x->dims, x->rank, d, r, hole);
 		if (m == DIM_NONE)
-			return reshape_error(cx, n, d, r);
+			return reshape_error(cx, n, d, r, DIM_NONE);
 		d[hole] = m;
 	} else if (!open) {
-		dim count = dims_product(cx, d, r);
+		dim count = dims_product(cx, d, r), same;
 		if (dim_ne(cx, dims_product(cx, x->dims, x->rank), count))
-			return reshape_error(cx, n, d, r);
+			return reshape_error(cx, n, d, r, DIM_NONE);
+		if (fits_only_empty(cx, x, d, r, &same))
+			return reshape_error(cx, n, d, r, same);
 	}
 	infer_last_length(cx, n, d, r);
 	return set_dims(n, r, d);
