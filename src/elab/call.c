@@ -4,6 +4,7 @@
  * user, an op, a raw ONNX operator (a name with a dot), a fn of the library.
  */
 #include <string.h>
+#include <strings.h>
 
 #include "elab/internal.h"
 #include "target/target.h"
@@ -325,6 +326,16 @@ static bool stands_behind_onnx(struct elab *e, struct span s)
 	       (i == 4 || strchr(" (,\n", from->text[i - 5]));
 }
 
+/* The fn of the text whose name differs in the case of letters only; NULL: there is none */
+static const char *fn_but_for_case(struct elab *e, const struct sym *name)
+{
+	for (uint32_t i = 0; i < e->used.len; i++)
+		for (struct fn *f = e->used.at[i]->fns; f; f = f->next)
+			if (f->file->module == e->file->module && !strcasecmp(f->name->s, name->s))
+				return f->name->s;
+	return NULL;
+}
+
 static void report_unknown_op(struct elab *e, uint32_t at)
 {
 	struct sym *name = e->file->nodes.at[at].u.sym;
@@ -370,6 +381,11 @@ static void report_unknown_op(struct elab *e, uint32_t at)
 	}
 	bool hint = e->cx->errors < MAX_HINTS;
 	const char *instead = hint ? aliased_name(e, name) : NULL;
+	const char *own = hint ? fn_but_for_case(e, name) : NULL;
+	if (own) {
+		elab_error(e, s, E_UNKNOWN_OP, "unknown op '%s'; did you mean '%s'?", name->s, own);
+		return;
+	}
 	if (hint && !instead)
 		instead = op_instead(e->cx, dot ? dot + 1 : name->s, false);
 	if (instead) {

@@ -218,7 +218,11 @@ void warn_unread(struct elab *e)
 {
 	for (struct binding *b = e->scope->values; b && !e->frame->library; b = b->prev)
 		if (!b->used && b->kind != CV_POISON)
-			warn(e->cx, b->span, W_UNUSED, "'%s' is never used", b->sym->s);
+			warn(e->cx, b->span, W_UNUSED, "'%s' is never used%s", b->sym->s,
+			     b->kind == CV_VALUE && is_rng((enum dtype)b->u.v->type.dtype)
+				     ? ": a generator that is drawn from twice gives the same "
+				       "numbers twice"
+				     : "");
 }
 
 /* Walks all branches, of which only a call chooses one. */

@@ -346,29 +346,30 @@ static bool same_length(struct elab *e, const struct carried *c, uint32_t k)
 static bool check_next(struct elab *e, const struct carried *c, uint64_t loose)
 {
 	const struct type *t = &c->param->type, *n = &c->next->type;
-	bool shape = t->dtype == n->dtype && t->rank == n->rank;
+	bool shape = t->rank == n->rank, same = shape && t->dtype == n->dtype;
 	uint64_t open = loose;
 
 	if (!n->dtype || !t->dtype)
 		return true;
 	for (uint32_t k = 0; shape && k < t->rank; k++)
 		if (!(loose >> k & 1) && !dim_eq(e->cx, t->dims[k], n->dims[k]) &&
-		    !same_length(e, c, k))
+		    !(same && same_length(e, c, k)))
 			open |= (uint64_t)1 << k;
-	if (shape && open == loose)
+	if (same && open == loose)
 		return true;
 	struct diag *d = elab_error(e, c->span, t->dtype != n->dtype ? E_DTYPE : E_SHAPE,
 				    "'%s' is %s but its next value is %s", c->name->s,
 				    type_str(e->cx, *t), type_str(e->cx, *n));
-	if (shape)
-		note(e->cx, d, (struct span){0, 0}, CHANGES,
-		     carried_as(e, c, c->param->type.dtype, open));
+	if (same)
+		note(e->cx, d, (struct span){0, 0}, CHANGES, carried_as(e, c, t->dtype, open));
+	else if (shape)
+		note(e->cx, d, (struct span){0, 0},
+		     "the type stays the same: write %s in the header",
+		     carried_as(e, c, n->dtype, open));
 	else
 		note(e->cx, d, (struct span){0, 0},
-		     t->rank == n->rank
-			     ? "the type stays the same: write %s: %s = ... in the header"
-			     : "the type stays the same: write %s = %s(...) in the header",
-		     c->name->s, type_str(e->cx, *n));
+		     "the type stays the same: write %s = %s(...) in the header", c->name->s,
+		     type_str(e->cx, *n));
 	explain_promise(e->cx, d, NULL, 0);
 	return false;
 }

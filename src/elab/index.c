@@ -22,6 +22,12 @@ static bool is_mask(const struct cv *v)
 	return v->kind == CV_VALUE && v->u.v->type.dtype == DT_BOOL;
 }
 
+/* What to say of a quotient where an integer is needed */
+static const char *divided(const struct value *v)
+{
+	return is_call(v->def, OP_True_div) ? ": // divides and rounds down" : "";
+}
+
 /* Is v a slice, an integer, a tensor, None or an ellipsis? A list becomes a tensor. false: reported
  */
 static bool check_item(struct elab *e, struct cv *v)
@@ -46,8 +52,8 @@ static bool check_item(struct elab *e, struct cv *v)
 			return false;
 		if (!is_discrete(v->u.v->type.dtype)) {
 			elab_error(e, v->span, E_DTYPE,
-				   "an index must be integers or bools but is %s",
-				   type_str(e->cx, v->u.v->type));
+				   "an index must be integers or bools but is %s%s",
+				   type_str(e->cx, v->u.v->type), divided(v->u.v));
 			return false;
 		}
 		if (is_mask(v) && !v->u.v->type.rank) {
@@ -168,9 +174,10 @@ static bool add_slice(struct elab *e, struct index *ix, const struct cv *v, stru
 		if (part->kind == CV_VALUE &&
 		    (part->u.v->type.rank || !is_int(part->u.v->type.dtype))) {
 			if (part->u.v->type.dtype)
-				elab_error(e, part->span, E_DTYPE,
-					   "a bound of a slice must be an integer scalar but is %s",
-					   type_str(e->cx, part->u.v->type));
+				elab_error(
+					e, part->span, E_DTYPE,
+					"a bound of a slice must be an integer scalar but is %s%s",
+					type_str(e->cx, part->u.v->type), divided(part->u.v));
 			return false;
 		}
 		if (!add_index_input(e, ix, part, &entry->u.items[i]))

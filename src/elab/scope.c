@@ -125,7 +125,8 @@ struct binding *bind_value(struct elab *e, struct sym *name, struct cv v, struct
 				: is_for_item(e, name) ? "'%s' is already defined: the header of "
 							 "the 'for' sets it in each step, so give "
 							 "the value another name"
-						       : "'%s' is already defined",
+						       : "'%s' is already defined: each value has "
+							 "a name of its own",
 				name->s, name->s);
 		note(e->cx, d, b->span, "the first definition is here");
 		return b;

@@ -56,6 +56,51 @@ static uint32_t defined_later(struct elab *e, const struct sym *name, struct spa
 	return 0;
 }
 
+static uint32_t defined_in(struct elab *e, const struct ablock *b, const struct sym *name);
+
+/* The line of a definition of the name in the blocks of the statements from s on; 0: there is none.
+ * Blocks nest to a limit. */
+static uint32_t defined_inside(struct elab *e, const struct stmt *s, const struct sym *name)
+{
+	uint32_t line = 0;
+
+	for (; s && !line; s = s->next) {
+		const struct aloop *loop = s->kind == S_LOOP || s->kind == S_FOR ? s->u.loop : NULL;
+		for (const struct aitem *it = loop ? loop->items : NULL; it && !line; it = it->next)
+			line = it->name == name ? source_place(e->cx, it->span.begin).line : 0;
+		if (loop && !line)
+			line = defined_in(e, &loop->body, name);
+		for (const struct aif *a = s->kind == S_IF ? s->u.cond : NULL; a && !line;
+		     a = a->next)
+			line = defined_in(e, &a->body, name);
+	}
+	return line;
+}
+
+static uint32_t defined_in(struct elab *e, const struct ablock *b, const struct sym *name)
+{
+	for (const struct stmt *s = b->first; s; s = s->next)
+		for (uint32_t i = 0; i < s->ntargets && s->kind != S_LOST; i++)
+			if (s->targets[i].name == name)
+				return source_place(e->cx, s->targets[i].span.begin).line;
+	return defined_inside(e, b->first, name);
+}
+
+/* The line of a definition in a block that ended before the use; 0: there is none */
+static uint32_t defined_in_block(struct elab *e, const struct sym *name, struct span use)
+{
+	bool hint = e->frame->fn && e->cx->errors < MAX_HINTS;
+	const struct stmt *s = hint ? e->frame->fn->body.first : NULL;
+	uint32_t line = 0;
+
+	for (; s && s->next && s->next->span.begin <= use.begin && !line; s = s->next) {
+		struct stmt one = *s;
+		one.next = NULL;
+		line = defined_inside(e, &one, name);
+	}
+	return line;
+}
+
 /* What to say of a name that has a letter like an operator, as a minus of U+2212 */
 const char *operator_in_name(struct elab *e, const struct sym *name)
 {
@@ -95,11 +140,17 @@ void report_undefined(struct elab *e, const struct cv *v)
 		uint32_t line = defined_later(e, name, v->span);
 		if (line)
 			more = arena_printf(e->cx->arena, " yet: line %u defines it", line);
+		else if ((line = defined_in_block(e, name, v->span)))
+			more = arena_printf(e->cx->arena,
+					    " here: line %u defines it in a block, which gives "
+					    "only the names on its left",
+					    line);
 		more = letter ? letter : more;
 		near = line || letter ? NULL : near;
-		e->frame->missing = elab_error(
-			e, v->span, E_UNDEFINED, "'%s' is not defined%s%s%s%s", name->s,
-			near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", more);
+		struct diag *d = elab_error(e, v->span, E_UNDEFINED, "'%s' is not defined%s%s%s%s",
+					    name->s, near ? "; did you mean '" : "",
+					    near ? near : "", near ? "'?" : "", more);
+		e->frame->missing = line ? NULL : d;
 	}
 	bind_missing(e, name, v->span);
 }

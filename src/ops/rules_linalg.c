@@ -88,9 +88,16 @@ bool sh_matmul(struct ctx *cx, struct node *n)
 	}
 	dim inner = b->dims[b->rank > 1 ? b->rank - 2 : 0];
 	if (!dim_unify(cx, a->dims[a->rank - 1], inner, n->span)) {
-		error(cx, n->span, E_SHAPE, "%s: %s and %s do not match: %s is not %s", n->op->name,
-		      type_str(cx, *a), type_str(cx, *b), dim_str(cx, a->dims[a->rank - 1]),
-		      dim_str(cx, inner));
+		struct diag *d =
+			error(cx, n->span, E_SHAPE, "%s: %s and %s do not match: %s is not %s",
+			      n->op->name, type_str(cx, *a), type_str(cx, *b),
+			      dim_str(cx, a->dims[a->rank - 1]), dim_str(cx, inner));
+		for (uint32_t i = 0; i < 2; i++)
+			if (is_call(n->in[i]->def, OP_Transpose) && n->in[i]->type.rank > 2 &&
+			    prop_is_none(cx, n->in[i]->def, "axes"))
+				note(cx, d, n->in[i]->span,
+				     "x.T reverses all axes: MatrixTranspose(x) swaps the last "
+				     "two");
 		return false;
 	}
 	struct value batch[2] = {0}, *v[2] = {&batch[0], &batch[1]};
