@@ -600,8 +600,11 @@ static bool fits_only_empty(struct ctx *cx, const struct type *x, const dim *d, 
 			more[at] = more[--nmore];
 		}
 	}
-	if (!*same || !dim_ne(cx, dims_product(cx, rest, nrest), dims_product(cx, more, nmore)) ||
-	    dim_keeps_promises(cx, dims_product(cx, x->dims, x->rank), dims_product(cx, d, r)))
+	if (!*same)
+		return false;
+	dim left = dims_product(cx, rest, nrest), right = dims_product(cx, more, nmore);
+	dim all = dims_product(cx, x->dims, x->rank), count = dims_product(cx, d, r);
+	if (!dim_ne(cx, left, right) || dim_keeps_promises(cx, all, count))
 		return false;
 	dim_broken(cx, &(struct broken){0}); /* the message says it in other words */
 	return true;
