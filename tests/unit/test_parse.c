@@ -347,7 +347,7 @@ static void test_messages(void **state)
 	check_body_error("  y = ``", 1, "t.ptg:2:7: error: a name cannot be empty");
 	check_body_error("  y = `a", 1, "t.ptg:2:7: error: the quoted name is not closed");
 	check_body_error("  y = a\xc2\xa0+ b", 1,
-			 "t.ptg:2:8: error: U+00A0 cannot be part of a name");
+			 "t.ptg:2:8: error: U+00A0 is a blank of another kind");
 	check_body_error("  y = f(_)", 1, "t.ptg:2:9: error: '_' discards a result");
 	check_body_error("  y = 1; z = 2", 1, "t.ptg:2:8: error: ';' has no meaning here: every");
 	check_body_error("  y += 1", 1, "t.ptg:2:5: error: '+=' has no meaning here: a value");
