@@ -1011,6 +1011,17 @@ static bool known_mistake(struct parse *p, int kind, struct span at, const struc
 		            "& and | bind tighter than comparisons");
 		return true;
 	}
+	if (kind == YYSYMBOL_NAME && p->first == TOK_USE && is_text(p, p->before, "use")) {
+		int len = (int)(at.end - at.begin);
+		const char *name = p->text + (at.begin - p->base);
+		parse_error(p, at, E_SYNTAX, "a file stands in quotes, and a library of ptgc in angle brackets: "
+		            "use \"%.*s.ptg\" or use <%.*s>", len, name, len, name);
+		return true;
+	}
+	if (kind == YYSYMBOL_STR && in_block(p) && !w->expr && !w->op && w->name && w->soft) {
+		parse_error(p, at, E_SYNTAX, "a string on its own has no meaning: a comment begins with '#'");
+		return true;
+	}
 	if (kind == YYSYMBOL_ASSIGN && p->first == TOK_STATE && !w->op && in_block(p)) {
 		parse_error(p, at, E_SYNTAX, "a state has a type: state s: float64[] = 0");
 		return true;
