@@ -419,6 +419,7 @@ static void report_unknown_op(struct elab *e, uint32_t at)
 static bool is_callable(struct elab *e, struct sym *name)
 {
 	return find_fn(e, name) || name->op || name->dtype || is_builtin(name->s) ||
+	       is_word(name, "max") || is_word(name, "min") || /* of sizes */
 	       strchr(name->s, '.') || find_value(e, name) || lib_fn(e->cx, name->s);
 }
 
