@@ -217,8 +217,8 @@ static void check_length(struct printer *p, dim d)
 	fail_if_no_length(p, text);
 }
 
-/* Do integers say how long the results of the node at hand are, so that a length may be negative, or
- * one that no array has? Those of a Slice are no longer than what it cuts. */
+/* Do integers say how long the results of the node at hand are, so that a length may be negative,
+ * or one that no array has? Those of a Slice are no longer than what it cuts. */
 static bool may_be_no_length(struct printer *p)
 {
 	const struct node *n = p->at;
