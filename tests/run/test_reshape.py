@@ -46,6 +46,28 @@ def test_minus_one_beside_known_zeros(reshape, to, shape):
         assert ptg.run(text, x).shape == want
 
 
+@pytest.mark.parametrize("given, to, want", (
+    ("n, 4, k", "-1, k", lambda n, k: (4 * n, k)),
+    ("n, 4, k", "k, -1", lambda n, k: (k, 4 * n)),
+    ("2 * n, k", "n, -1", lambda n, k: (n, 2 * k)),
+    ("2 * n, k", "-1, k, n", lambda n, k: (2, k, n)),
+    ("n, k", "k, -1", lambda n, k: (k, n)),
+    ("n, 3, k", "k, n, -1", lambda n, k: (k, n, 3)),
+))  # fmt: skip
+def test_minus_one_beside_sizes(given, to, want):
+    """Types say the length for -1, whichever of the others is 0. ONNX Runtime divides what is not 0, which may be
+    another one: (0, 4, 0) to [-1, k] had 4 rows."""
+    text = f"graph g(x: float64[{given}], a: float64[n], b: float64[k]) -> (y) {{ y = Reshape(x, MakeVector({to})) }}"
+    of = {"n": 0, "k": 0}
+    for of["n"] in (0, 1, 3):
+        for of["k"] in (0, 1, 2):
+            shape = tuple(eval(part, {}, of) for part in given.split(","))
+            x = np.arange(np.prod(shape), dtype=float).reshape(shape)
+            got = ptg.run(text, x, np.zeros(of["n"]), np.zeros(of["k"]))
+            assert got.shape == want(**of), (shape, got.shape)
+            assert np.array_equal(got.ravel(), x.ravel())
+
+
 @pytest.mark.parametrize("x", ("int64([0, 1])", "Shape(w)", "[0.5, 1.5]"))
 def test_known_elements_in_a_length_that_is_given(x):
     """The elements are known, but only the run knows whether they are as many as it asks for."""
