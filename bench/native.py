@@ -149,6 +149,8 @@ def rows(names, peers, root, folder):
     import posteriordb
 
     for name in posteriordb.names(root)[::5]:
+        if names and name not in names:
+            continue
         path, graph = posterior(name, root, Path(folder))
         yield name, measure(path) | (measure_peers(name, graph) if peers else {})
 

@@ -217,13 +217,14 @@ static void check_length(struct printer *p, dim d)
 	fail_if_no_length(p, text);
 }
 
-/* Do integers say how long the results of the node at hand are, so that a length may be negative,
- * or one that no array has? Those of a Slice are no longer than what it cuts. */
+/* May a length of the node at hand be negative, or one that no array has? Yes where integers are
+ * read one by one, which may be lengths, but for Slice, which makes none longer; and for sums. */
 static bool may_be_no_length(struct printer *p)
 {
 	const struct node *n = p->at;
 
-	return !n || (strchr(op_of(p, n)->reads, 'k') && n->onnx->id != ONNX_Slice);
+	return !n || n->onnx->id == ONNX_Concat ||
+	       (strchr(op_of(p, n)->reads, 'k') && n->onnx->id != ONNX_Slice);
 }
 
 /* Is `text` a length of what the node at hand reads, as a name or a number? It was checked there.
@@ -240,7 +241,8 @@ static bool is_input_length(struct printer *p, const char *text)
 	return false;
 }
 
-/* The name of a new length of v; what has a name keeps it. */
+/* The name of a new length of v. What has a name keeps it: a variable that counted, or that a loop
+ * has set, does not change while the length is in use. */
 static const char *name_length(struct printer *p, const struct value *v, uint32_t axis,
 			       const char *text)
 {

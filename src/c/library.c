@@ -61,19 +61,26 @@ static void find_names(struct printer *p, struct chunk *c)
 	}
 }
 
-/* Adds the names of lib/c that the code has, outside of comments. */
-static void add_mentioned(struct printer *p, struct words *to, const char *code)
+/* The next name of lib/c in the code at s, outside of comments and strings; NULL: there is none */
+static const char *next_own_name(const char *code, const char *s)
 {
-	for (const char *s = code; *(s += strcspn(s, "/pP")); s++) {
-		if (s[0] == '/' && s[1] == '*') {
-			s = strstr(s, "*/") + 1;
-			continue;
-		}
-		if (strncmp(s, "ptgc_", 5) && strncmp(s, "PTGC_", 5))
-			continue;
-		if (s == code || (!is_word(s[-1]) && s[-1] != '>' && s[-1] != '.'))
-			add_word(p, to, s, word_length(s));
+	for (; *(s += strcspn(s, "/\"pP")); s++) {
+		if (s[0] == '/' && s[1] == '*' && strstr(s + 2, "*/"))
+			s = strstr(s + 2, "*/") + 1;
+		else if (s[0] == '"')
+			for (s++; *s != '"' && s[1]; s++)
+				s += *s == '\\' && s[2];
+		else if ((!strncmp(s, "ptgc_", 5) || !strncmp(s, "PTGC_", 5)) &&
+			 (s == code || (!is_word(s[-1]) && s[-1] != '>' && s[-1] != '.')))
+			return s;
 	}
+	return NULL;
+}
+
+static void add_own_names(struct printer *p, struct words *to, const char *code)
+{
+	for (const char *s = code; (s = next_own_name(code, s)) != NULL; s++)
+		add_word(p, to, s, word_length(s));
 }
 
 void print_library(struct printer *p, const char *code, struct strbuf *to)
@@ -91,13 +98,13 @@ void print_library(struct printer *p, const char *code, struct strbuf *to)
 			for (s += len; *s == '\n';)
 				s++;
 		}
-	add_mentioned(p, &needed, code);
+	add_own_names(p, &needed, code);
 	for (uint32_t i = chunks.len; i-- > 0;) { /* what a chunk needs stands before it */
 		struct chunk *c = &chunks.at[i];
 		for (uint32_t k = 0; k < c->names.len; k++)
 			c->used |= has_word(p, &needed, c->names.at[k], strlen(c->names.at[k]));
 		if (c->used)
-			add_mentioned(p, &needed, c->text);
+			add_own_names(p, &needed, c->text);
 	}
 	for (uint32_t i = 0; i < chunks.len; i++)
 		if (chunks.at[i].used)
@@ -108,7 +115,7 @@ void print_library(struct printer *p, const char *code, struct strbuf *to)
 
 struct inlined { /* a function of numbers that is inline */
 	const char *type, *name, *parameters, *arguments;
-	bool is_long;
+	bool is_long; /* or calls others */
 };
 
 /* The function that the chunk is; false: it is none, or has other parameters or results */
@@ -142,11 +149,11 @@ static bool read_inlined(struct printer *p, const char *chunk, struct inlined *f
 static const char *with_calls(struct printer *p, const char *text, const char *name)
 {
 	struct strbuf out = {.arena = p->cx->arena};
-	const char *from = text, *s = text;
+	const char *from = text;
 	size_t n = strlen(name);
 
-	for (; (s = strstr(s, name)) != NULL; s += n)
-		if ((s == text || !is_word(s[-1])) && s[n] == '(') {
+	for (const char *s = text; (s = next_own_name(text, s)) != NULL; s++)
+		if (word_length(s) == n && !memcmp(s, name, n) && s[n] == '(') {
 			sb_add(&out, from, (size_t)(s + n - from));
 			sb_str(&out, "_call");
 			from = s + n;
@@ -162,7 +169,7 @@ const char *set_apart(struct printer *p, const char **texts, uint32_t count)
 	struct inlined f;
 
 	for (uint32_t i = 0; i < count; i++)
-		add_mentioned(p, &called, texts[i]);
+		add_own_names(p, &called, texts[i]);
 	for (const struct c_header *h = c_library; h->name; h++)
 		for (const char *s = h->text; *s;) {
 			size_t len = chunk_length(s);

@@ -449,19 +449,26 @@ static uint32_t kind_of(struct outline *o, const struct code *c)
 	return number;
 }
 
+static const struct code *keep_code(struct outline *o, const struct code *c)
+{
+	struct code *kept = new (o->p->cx->arena, struct code);
+
+	*kept = *c;
+	return kept;
+}
+
 /* The item that begins with the line at s */
 static struct item item_at(struct outline *o, const char *s)
 {
-	struct code *c = new (o->p->cx->arena, struct code);
+	struct code c = {.s = s, .end = piece_end(s)}, one = {.s = s, .end = next_line(s)};
 
-	*c = (struct code){.s = s, .end = piece_end(s)};
-	if (c->end && find_variables(o, c))
-		return (struct item){s, c->end, c, PIECE, kind_of(o, c), c->result != NULL, false};
-	struct item line = {.s = s, .end = next_line(s), .is = LINE};
-	*c = (struct code){.s = s, .end = line.end};
-	if (is_store(s) && find_variables(o, c) && !c->result) {
+	if (c.end && find_variables(o, &c))
+		return (struct item){
+			s, c.end, keep_code(o, &c), PIECE, kind_of(o, &c), c.result != NULL, false};
+	struct item line = {.s = s, .end = one.end, .is = LINE};
+	if (is_store(s) && find_variables(o, &one) && !one.result) {
 		line.is = STORE;
-		line.code = c;
+		line.code = keep_code(o, &one);
 	} else if (is_comment(s) || is_definition(o, s))
 		line.is = DEFINITION;
 	follow_loop(o, s);

@@ -204,17 +204,17 @@ static struct range range_of(const char *length)
 }
 
 /* The ways that ptgc_by_size() may take for so many rows, columns and terms, if there are no more
- * rows than columns. b: the matrix of the columns, whose rows are its terms */
+ * rows than columns; 0: there are more. b: the matrix of the columns, whose rows are its terms */
 static unsigned ways_of(struct range rows, struct range columns, struct range terms,
 			const char *b_row, const char *b_column)
 {
 	int64_t k;
-	bool apart = is_number_text(b_column, &k) && k != 1;  /* its columns never lie ... */
-	bool side_by_side = !apart && !strcmp(b_column, "1"); /* ... always lie side by side */
+	bool column_is_one = !strcmp(b_column, "1"), row_is_one = !strcmp(b_row, "1");
+	/* do its columns lie side by side, and its terms do not? In no run; in each one */
+	bool apart = row_is_one || (!column_is_one && is_number_text(b_column, &k));
+	bool side_by_side = column_is_one && !row_is_one && is_number_text(b_row, &k);
 	unsigned ways = 0;
 
-	apart = apart || !strcmp(b_row, "1");
-	side_by_side = side_by_side && is_number_text(b_row, &k) && k != 1;
 	rows.most = rows.most < columns.most ? rows.most : columns.most;
 	columns.least = rows.least > columns.least ? rows.least : columns.least;
 	if (rows.least > rows.most)
@@ -232,8 +232,8 @@ static unsigned ways_of(struct range rows, struct range columns, struct range te
 	return ways;
 }
 
-/* The function of lib/c/product.h for a product a b: the one way that is known to be right, or
- * "size", which has code for all */
+/* The function of lib/c/product.h for a product a b: the way that is fastest, or "size", which has
+ * the code of all ways and chooses in each run */
 static const char *way_of_product(const struct matrix *a, const struct matrix *b, const char *rows,
 				  const char *terms, const char *columns)
 {

@@ -72,6 +72,10 @@ for library in -lopenblas '-lcblas -lblas'; do
 	blas=$library products "PTGC_BLAS" gcc -O3 -DPTGC_BLAS
 	break
 done
+for number in TILE_ROWS TILE_COLUMNS TILE_THIN THIN_TERMS; do
+	awk -v n="$number" '$2 == n || $2 == "PTGC_" n { print n, $3 }' src/c/products.c lib/c/product.h
+done | sort | uniq -c | awk '$1 != 2 { exit 1 }'
+result "src/c/products.c has the numbers of lib/c/product.h" $?
 tools/float_c.sh lib/c/product.h | tr -d ' \t\n' >"$out/productf.txt"
 tr -d ' \t\n' <lib/c/productf.h | cmp -s - "$out/productf.txt"
 result "lib/c/productf.h is tools/float_c.sh lib/c/product.h" $?

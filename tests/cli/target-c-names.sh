@@ -10,3 +10,6 @@ for h in assert complex ctype errno fenv float inttypes iso646 limits locale mat
 	string tgmath time wchar wctype; do echo "#include <$h.h>"; done >all.c
 echo '#include "m.h"' >>all.c
 gcc -std=c99 -Wall -Werror -c all.c && gcc -std=gnu17 -Wall -Werror -c all.c && gcc -std=c99 -c m.c && echo compiled
+# A name may hold what begins a comment, or a name of lib/c.
+printf 'ptg 1\ngraph g(`/* ptgc_exp(x)`: float64[n, 7], b: float64[7, 3]) -> (y) {\n  y = Exp(`/* ptgc_exp(x)` @ b)\n}\n' >open.ptg
+$PTGC open.ptg -fentry -o open.c && gcc -Wall -Wextra -Werror -O1 -ffp-contract=off -c open.c -o open.o && grep -c 'in.*/\* ptgc_exp(x)' open.c

@@ -187,51 +187,24 @@ static struct value *copying_shape(struct build *b, struct value *x, const struc
 
 static const char zero_label[] = "a length beside -1 must not be 0";
 
-/* Does ONNX Runtime compute the length for -1 that it has by its type, `missing`, if others are 0?
- * It divides the product of the lengths of x by that of k, both without those that are 0. So the
- * others must be lengths of x too, each another one, and the missing one must not be 0 itself. */
-static bool finds_missing(struct build *b, const struct value *x, const struct known *k,
-			  dim missing)
-{
-	bool taken[MAX_RANK] = {false};
-
-	for (uint32_t i = 0; i < k->n; i++) {
-		uint32_t axis = 0;
-		if (dim_ge(b->cx, k->at[i], 1) || dim_le(b->cx, k->at[i], -1))
-			continue;
-		while (axis < x->type.rank &&
-		       (taken[axis] || !dim_eq(b->cx, k->at[i], x->type.dims[axis])))
-			axis++;
-		if (axis == x->type.rank)
-			return false;
-		taken[axis] = true;
-	}
-	return dim_ge(b->cx, missing, 1);
-}
-
 /* Reshape to k, which has a -1 that ONNX Runtime computes. */
 static struct value *reshape_infer(struct build *b, struct value *x, const struct known *k,
 				   const dim *dims, uint32_t rank)
 {
 	struct value *copied = copying_shape(b, x, k);
-	dim missing = DIM_NONE;
 	bool zero = false;
 
-	for (uint32_t i = 0; i < k->n; i++) {
-		bool open = dim_eq(b->cx, k->at[i], dim_const(b->cx, -1));
-		zero |= !open && !dim_ge(b->cx, k->at[i], 1);
-		missing = open ? dims[i] : missing;
-	}
+	for (uint32_t i = 0; i < k->n; i++)
+		zero |= !dim_ge(b->cx, k->at[i], 1) &&
+			!dim_eq(b->cx, k->at[i], dim_const(b->cx, -1));
 	if (copied) {
 		struct value *r = with_dims(emit_(b, ONNX_Reshape, x, copied), dims);
 		return zero ? labelled(b, r, zero_label) : r;
 	}
 	if (zero && zero_means_zero(b) && !may_be_zero_number(b, k) &&
-	    dims_same_product(b->cx, dims, rank, x->type.dims, x->type.rank) &&
-	    !finds_missing(b, x, k, missing))
-		return reshape(b, x, dims, rank);
-	if (zero && zero_means_zero(b) && !may_be_zero_number(b, k))
-		return reshape_to(b, x, dims_vector(b, k->at, k->n), dims, rank);
+	    dims_same_product(b->cx, dims, rank, x->type.dims, x->type.rank))
+		return reshape(b, x, dims,
+			       rank); /* beside a 0, runtimes take another length for -1 */
 	if (zero && zero_means_zero(b))
 		return labelled(b,
 				reshape_to(b, x, reject_zero(b, x, dims_vector(b, k->at, k->n)),
