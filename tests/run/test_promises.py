@@ -338,7 +338,9 @@ def test_readme_and_the_times_of_pymc_models():
     """Geometric means, rounded as the README does: a call beside JAX and Numba, 64 points, the first result"""
     page = (Path(ptg.ROOT) / "doc" / "performance.md").read_text()
     jax, numba = re.search(r"ONNX / JAX ([\d.]+), ONNX / NUMBA ([\d.]+)", page).groups()
-    at_numba, at_jax, models = re.search(r"ONNX / Numba's one point ([\d.]+), ONNX / JAX ([\d.]+) \((\d+) models", page).groups()
+    many = r"ONNX / NUMBA, 1 ([\d.]+) .*ONNX / JAX, 64 ([\d.]+) \((\d+) models.*C / NUMBA, 1 ([\d.]+) .*C / JAX, 64 ([\d.]+) "
+    at_numba, at_jax, models, c_at_numba, c_at_jax = re.search(many, page).groups()
+    assert f"each point takes {c_at_numba} of Numba's time and {c_at_jax} of JAX's." in README
     first = re.search(r"to the first result.*ONNX / JAX ([\d.]+)\.", page)[1]
     assert f"For {models} models, most calls take" in README
     said = re.search(r"takes ([\d.]+) times as long as a call of JAX, and ([\d.]+) times as long as a call of Numba", README).groups()
@@ -359,13 +361,17 @@ def test_readme_and_the_times_of_c():
     def mean(name):
         return np.exp(np.mean([np.log(float(r[at[name]])) for r in rows[1:]]))
 
-    said = re.search(r"gradients of (\d+) PyMC models take .* That is ([\d.]+) of Numba's time and ([\d.]+) of JAX's", README)
+    said = re.search(r"gradients of (\d+) PyMC models, .* take .* That is ([\d.]+) of Numba's time and ([\d.]+) of JAX's", README)
     assert int(said[1]) == len(rows) - 1
     assert abs(float(said[2]) - mean("NATIVE / NUMBA")) < 0.006 and abs(float(said[3]) - mean("NATIVE / JAX")) < 0.006
     assert abs(float(re.search(r"in C alone takes ([\d.]+) of a call of Numba", README)[1]) - mean("C / NUMBA")) < 0.006
     most = max(float(r[at["NATIVE / NUMBA"]]) for r in rows[1:])
     said = float(re.search(r"No model takes longer\s+than with Numba: the most is ([\d.]+)\.", README)[1])
     assert abs(said - most) < 0.006 and most < 1
+    found = r"NATIVE ([\d.]+) s \((\d+) models\), with a full cache ([\d.]+) s .*NUMBA ([\d.]+) s .*JAX ([\d.]+) s"
+    cold, models, warm, numba, jax = re.search(found, page).groups()
+    first = f"{models} models take {cold} s, and {warm} s once the cache has them; JAX takes {float(jax):.0f} s, and Numba {float(numba):.0f} s."
+    assert first in README
     assert "gcc compiles each model in less than a second" in README and max(float(r[at["cc, s"]]) for r in rows[1:]) < 1
 
 
