@@ -10,7 +10,8 @@
    default gcc also heeds floating-point traps and errno, of which nobody asks here. PTGC_CALL marks
    what has loops of its own that take long: a copy of it in each caller costs compilers much, and
    gains nothing. PTGC_RARE marks what is seldom called, so that compilers take no time for it.
-   PTGC_APART marks what a long file calls where it asks gcc for less: there are no copies there. */
+   PTGC_APART marks ptgc_exp_call() and the like: where a long file asks gcc for less, it calls these
+   and has no copies of ptgc_exp(). */
 #if defined __GNUC__ && !defined __clang__
 #pragma GCC optimize("no-trapping-math", "no-math-errno")
 #endif

@@ -382,8 +382,8 @@ const char *with_copies(struct printer *p, const struct variables *known, const 
 /* library.c */
 /* The chunks of lib/c that the code needs */
 void print_library(struct printer *p, const char *code, struct strbuf *to);
-/* Functions NAME_call() for the long inline functions of lib/c that the texts call, and which they
- * call afterwards */
+/* Changes texts[i]: a long inline function of lib/c that it calls, such as ptgc_exp(x), becomes
+ * ptgc_exp_call(x). Returns the definitions of these. */
 const char *set_apart(struct printer *p, const char **texts, uint32_t count);
 
 /* outline.c */

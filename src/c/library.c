@@ -25,6 +25,17 @@ static size_t chunk_length(const char *s)
 	return end ? (size_t)(end - s) + 1 : strlen(s);
 }
 
+/* The chunk at *s, which moves to the next one */
+static const char *take_chunk(struct printer *p, const char **s)
+{
+	size_t len = chunk_length(*s);
+	const char *chunk = arena_strdup(p->cx->arena, *s, len);
+
+	for (*s += len; **s == '\n';)
+		++*s;
+	return chunk;
+}
+
 /* Where the name that the line at s defines begins; NULL: it defines none */
 static const char *name_in(const char *s, const char *end)
 {
@@ -90,13 +101,10 @@ void print_library(struct printer *p, const char *code, struct strbuf *to)
 
 	for (const struct c_header *h = c_library; h->name; h++)
 		for (const char *s = h->text; *s;) {
-			size_t len = chunk_length(s);
-			struct chunk c = {.text = arena_strdup(p->cx->arena, s, len)};
+			struct chunk c = {.text = take_chunk(p, &s)};
 			find_names(p, &c);
-			if (c.names.len && strncmp(s, "#ifndef", 7))
+			if (c.names.len && strncmp(c.text, "#ifndef", 7))
 				*vec_push(p->cx->arena, &chunks) = c;
-			for (s += len; *s == '\n';)
-				s++;
 		}
 	add_own_names(p, &needed, code);
 	for (uint32_t i = chunks.len; i-- > 0;) { /* what a chunk needs stands before it */
@@ -145,7 +153,7 @@ static bool read_inlined(struct printer *p, const char *chunk, struct inlined *f
 	return !strchr(f->parameters, '*');
 }
 
-/* The text with calls of NAME_call() in place of those of NAME() */
+/* The text with NAME_call(x) for each NAME(x) */
 static const char *with_calls(struct printer *p, const char *text, const char *name)
 {
 	struct strbuf out = {.arena = p->cx->arena};
@@ -172,11 +180,7 @@ const char *set_apart(struct printer *p, const char **texts, uint32_t count)
 		add_own_names(p, &called, texts[i]);
 	for (const struct c_header *h = c_library; h->name; h++)
 		for (const char *s = h->text; *s;) {
-			size_t len = chunk_length(s);
-			const char *chunk = arena_strdup(p->cx->arena, s, len);
-			for (s += len; *s == '\n';)
-				s++;
-			if (!read_inlined(p, chunk, &f) || !f.is_long ||
+			if (!read_inlined(p, take_chunk(p, &s), &f) || !f.is_long ||
 			    !has_word(p, &called, f.name, strlen(f.name)))
 				continue;
 			for (uint32_t i = 0; i < count; i++)
