@@ -284,8 +284,8 @@ dim kn_reshape(struct ctx *cx, struct node *n, uint32_t i)
 	return k && k->n == (uint32_t)known_count(cx, &n->out[0]->type) ? k->at[i] : DIM_NONE;
 }
 
-/* Reshape: if only the run knows the length that is asked for, it compares that with the elements
- */
+/* Reshape of known elements to a vector. They are known only if the length that is asked for is:
+ * else the run must compare that with how many there are. */
 dim kn_reshape_to(struct ctx *cx, struct node *n, uint32_t i)
 {
 	int64_t length;
