@@ -1,12 +1,9 @@
 """C as shared libraries, made by the machine's compiler and kept in a cache.
 
 In: the text of a file that libptgc wrote, and flags. Out: the path of a shared library. Its name is a hash of the text,
-the flags, the compiler with its version, and the processor with its features. The cache is ``PTGC_CACHE``, or
-``ptgc`` in ``XDG_CACHE_HOME`` or ``~/.cache``. A file is complete or not there, and ends with a hash of what is before
-it: one that something damaged is made anew.
+the flags, the compiler with its version, and the processor with its features.
 """
 
-import hashlib
 import os
 import platform
 import re
@@ -18,22 +15,14 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from ptgc._files import write_all
+from ptgc import _cache
 
 FLAGS = re.compile(r"/\* Compile with (.+?)\. \*/")  # the first line of a file
-DIGEST = hashlib.sha256().digest_size
 CFLAGS = ("-march=native",)
 
 
 class NoCompiler(RuntimeError):
     """There is no C compiler."""
-
-
-def cache_folder() -> Path:
-    if given := os.environ.get("PTGC_CACHE"):
-        return Path(given)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base and os.path.isabs(base) else Path.home() / ".cache") / "ptgc"
 
 
 def compiler() -> list[str]:
@@ -76,14 +65,6 @@ def processor() -> str:
     return "\n".join([platform.machine(), *(line for line in first if line.partition("\t")[0].strip() in names)])
 
 
-def is_whole(file: Path) -> bool:
-    try:
-        data = file.read_bytes()
-    except OSError:
-        return False
-    return len(data) > DIGEST and hashlib.sha256(data[:-DIGEST]).digest() == data[-DIGEST:]
-
-
 def compiled(
     command: Sequence[str], code: bytes, flags: Sequence[str], beside: Mapping[str, bytes | memoryview] | None = None
 ) -> bytes:
@@ -116,15 +97,13 @@ def library(code: bytes, cflags: Sequence[str] = CFLAGS, anew: bool = False) -> 
     version = version_of(tuple(command), path, os.stat(path).st_mtime_ns)
     flags = flags_of(code, cflags)
     key = "\0".join([*command, version, processor(), *flags]).encode()
-    name = hashlib.sha256(key + b"\0\0" + code).hexdigest()[:32]
-    folder = cache_folder()
-    file = folder / name[:2] / f"{name}.so"
-    if not anew and is_whole(file):
+    file = _cache.file_of(key + b"\0\0" + code, "so")
+    if not anew and _cache.content(file) is not None:
         return file
     data = compiled(command, code, flags)
     try:
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        write_all([(file, data + hashlib.sha256(data).digest())])
+        _cache.keep(file, data)
     except OSError as e:
+        folder = _cache.folder()
         raise OSError(f"the cache of compiled graphs, {folder}, cannot be written: {e}. Set PTGC_CACHE to another folder") from e
     return file

@@ -19,7 +19,6 @@ from pytensor.graph.rewriting.basic import (
     graph_rewriter,
     node_rewriter,
 )
-from pytensor.graph.rewriting.db import RewriteDatabase
 from pytensor.scalar import basic as scalar
 from pytensor.tensor.basic import ExtractDiag
 from pytensor.tensor.blockwise import Blockwise
@@ -36,6 +35,8 @@ except ImportError:  # PyTensor 3.3.4 has it there
     from pytensor.ifelse import ifelse
 
 from ptgc import _rewrite_loops, _rewrite_points  # noqa: F401  they register their rewrites
+from ptgc._graph_key import registration
+from ptgc._kept import rewrite_or_take
 from ptgc._left_out import is_integer, leave_out
 from ptgc._passes import Merge, lean
 
@@ -80,23 +81,22 @@ class Rewrites(GraphRewriter):
     def __init__(self, query):
         self.query = query
         self.include, self.exclude, self.require = query.include, query.exclude, query.require  # read as of a query
-        self.found, self.registered = None, -1
+        self.found, self.registered = None, None
 
     def rewriter(self):
-        databases = [optdb, *(r for found in optdb.__db__.values() for r in found if isinstance(r, RewriteDatabase))]
-        registered = sum(sum(map(len, db.__db__.values())) for db in databases)
-        if registered != self.registered:
-            self.found, self.registered = lean(optdb.query(self.query)), registered
+        now = registration()
+        if now != self.registered:
+            self.found, self.registered = lean(optdb.query(self.query)), now
         return self.found
 
-    def add_requirements(self, fgraph):
-        if not hasattr(fgraph, "merge_feature"):
-            fgraph.attach_feature(Merge())
-        self.rewriter().add_requirements(fgraph)
-
     def apply(self, fgraph, *args, **kwargs):
+        def rewrite():
+            if not hasattr(fgraph, "merge_feature"):
+                fgraph.attach_feature(Merge())
+            return self.rewriter().rewrite(fgraph, *args, **kwargs)
+
         with rare_collections():
-            return (self.found or self.rewriter()).apply(fgraph, *args, **kwargs)
+            return rewrite_or_take(fgraph, self.query, rewrite)
 
     def print_summary(self, *args, **kwargs):
         self.rewriter().print_summary(*args, **kwargs)

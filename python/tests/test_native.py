@@ -18,7 +18,7 @@ import pytest
 from pytensor.scan.utils import until
 
 import ptgc
-from ptgc import _cc, _lib
+from ptgc import _cache, _cc, _lib
 from ptgc.native import MODEL, extension, load_model
 
 x, y, s = pt.dmatrix("x"), pt.dvector("y"), pt.dscalar("s")
@@ -349,7 +349,7 @@ def test_damaged_files_are_made_anew(cache, damage):
     del f
     file.write_bytes(damage(file.read_bytes()))
     assert ptgc.compile_native([s], [s * 3])(2.0)[0] == 6
-    assert _cc.is_whole(file)
+    assert _cache.content(file)
 
 
 def test_other_flags_and_processors_have_files_of_their_own(cache, monkeypatch):

@@ -61,9 +61,9 @@ def test_node_types():
 
 # Each module imports, at its top or inside of its functions, none but those before it.
 ORDER = """errors _files _lib _text _random _ops _pymc _extend _batch_scan _draws _batch _one_pass _ode _data _left_out _model
-_expressions _printer _compile _wire runtime _values _cc _shared native _passes
-_rewrite_loops _rewrite_points rewrites linker export _modelfile api verifying _samplable density predictive _nuts_ops _run
-_inference _predictions sampling _pm_sample testing
+_expressions _printer _compile _wire runtime _values _cache _cc _shared native _passes
+_graph_key _kept _rewrite_loops _rewrite_points rewrites linker export _modelfile api verifying _samplable density predictive
+_nuts_ops _run _inference _predictions sampling _pm_sample testing
 __init__ __main__""".split()
 
 
