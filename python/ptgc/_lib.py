@@ -20,7 +20,7 @@ COPY_LIMIT = 1 << 16  # external data of more bytes is not copied: it stays in t
 MISTAKE, UNSUPPORTED, RAISES = range(3)  # enum ptgc_cause
 Strings = C.POINTER(C.c_char_p)  # NULL-terminated
 # Warnings about what people write by mistake: a printed graph does it on purpose.
-PRINTED = ["Wno-unused", "Wno-float64-weight", "Wno-length-one", "Wno-integer-float64"]
+PRINTED = ["Wno-unused", "Wno-float64-weight", "Wno-length-one", "Wno-integer-float64", "Wno-drawn-twice"]
 
 
 class Tensor(C.Structure):

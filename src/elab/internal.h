@@ -107,6 +107,11 @@ struct global {
 	} u;
 };
 
+struct drawn {
+	const struct value *generator;
+	const struct block *block;
+	struct span span; /* of the draw */
+};
 struct narrower { /* a value that would be float64 if sizes were int64 */
 	const struct value *value;
 	const char *size; /* that it is computed from; NULL: its type is written */
@@ -150,6 +155,7 @@ struct elab {
 	const struct type *wanted;
 	/* values that would be float64 if sizes were int64, in the order of their ids */
 	vec(struct narrower) narrower;
+	vec(struct drawn) drawn; /* generators that a random variable took */
 	vec(struct span) warned; /* where fns of the user have mistakes: a place is shown once */
 	bool wanted_wrong;       /* a written type is wrong, which was reported */
 };

@@ -207,10 +207,39 @@ static void warn_length_one(struct elab *e, const struct node *n, struct span s)
 		     axes[0], type_str(e->cx, x->type));
 }
 
+/* Is b the block `inside`, or around it? So not another branch of an if. */
+static bool is_around(const struct block *b, const struct block *inside)
+{
+	while (inside && inside != b)
+		inside = inside->outer;
+	return inside != NULL;
+}
+
+/* Two draws that take one generator give the same numbers: `_, x = f(r)` and `_, y = f(r)`. */
+static void warn_drawn_twice(struct elab *e, const struct node *n, struct span s)
+{
+	const struct value *r = n->op->draw && n->nin ? n->in[0] : NULL;
+
+	if (!r)
+		return;
+	for (uint32_t i = 0; i < e->drawn.len; i++) {
+		const struct drawn *d = &e->drawn.at[i];
+		if (d->generator != r || !is_around(d->block, e->block) || is_shown(e, s))
+			continue;
+		struct diag *w = warn(e->cx, s, W_DRAWN_TWICE,
+				      "another draw takes this generator too, so its numbers are "
+				      "not independent: draw from the one that it gives");
+		note(e->cx, w, d->span, "the other draw");
+		return;
+	}
+	*vec_push(e->cx->arena, &e->drawn) = (struct drawn){r, e->block, s};
+}
+
 void warn_mistakes(struct elab *e, const struct node *n, struct span s)
 {
 	if (!looks_at(e, n))
 		return;
+	warn_drawn_twice(e, n, s);
 	if (promotes(n->op))
 		warn_integers(e, n, s);
 	warn_decimal(e, n, s);
