@@ -1,5 +1,5 @@
 /*
- * arena.c: memory that lives as long as a compilation, and text that grows.
+ * arena.c: memory that lives as long as a compilation.
  * In: sizes and bytes. Out: zeroed memory, aligned to 8 bytes, which is freed with its arena only.
  * More than LARGE bytes are a block of their own; less is cut from a chunk. Blocks and chunks of
  * MAPPED bytes or more are mappings that begin at a huge page: to grow one, the system moves its
@@ -7,8 +7,6 @@
  * the system needs longer to find and clear a page than ptgc needs to fill it.
  * When memory runs out, the arena jumps (longjmp) to the place that arena_new() was given.
  */
-#include <float.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -381,6 +379,13 @@ void *arena_grow(struct arena *a, void *p, size_t old_size, size_t new_size)
 	return q;
 }
 
+void arena_trim(struct arena *a, void *p, size_t old_size, size_t new_size)
+{
+	size_t old = round_up(a, old_size);
+	if (old <= LARGE && (char *)p + old == a->at)
+		a->at = (char *)p + round_up(a, new_size);
+}
+
 void *vec_more(struct arena *a, void *at, uint32_t *cap, size_t elem)
 {
 	uint64_t old = *cap;
@@ -400,90 +405,4 @@ char *arena_strdup(struct arena *a, const char *s, size_t len)
 	if (len)
 		memcpy(p, s, len);
 	return p;
-}
-
-PRINTF(3, 0) static char *print(struct arena *a, size_t *len, const char *fmt, va_list args)
-{
-	va_list again;
-	va_copy(again, args);
-	int n = vsnprintf(NULL, 0, fmt, again);
-	va_end(again);
-	if (n < 0)
-		out_of_memory(a);
-	char *s = arena_alloc(a, (size_t)n + 1);
-	vsnprintf(s, (size_t)n + 1, fmt, args);
-	*len = (size_t)n;
-	return s;
-}
-
-char *arena_printf(struct arena *a, const char *fmt, ...)
-{
-	size_t len;
-	va_list args;
-	va_start(args, fmt);
-	char *s = print(a, &len, fmt, args);
-	va_end(args);
-	return s;
-}
-
-static void sb_reserve(struct strbuf *b, size_t more)
-{
-	if (b->cap - b->len > more)
-		return;
-	size_t cap = b->cap < 64 ? 64 : b->cap + b->cap / 2;
-	if (cap - b->len <= more) {
-		if (more > PTRDIFF_MAX - b->len)
-			out_of_memory(b->arena);
-		cap = b->len + more + 1;
-	}
-	b->s = arena_grow(b->arena, b->s, b->cap, cap);
-	b->cap = cap;
-}
-
-void sb_add(struct strbuf *b, const char *s, size_t len)
-{
-	sb_reserve(b, len);
-	if (len)
-		memcpy(b->s + b->len, s, len);
-	b->len += len;
-	b->s[b->len] = 0;
-}
-
-void sb_str(struct strbuf *b, const char *s)
-{
-	sb_add(b, s, strlen(s));
-}
-
-void sb_vprintf(struct strbuf *b, const char *fmt, va_list args)
-{
-	va_list again;
-	va_copy(again, args);
-	int n = vsnprintf(NULL, 0, fmt, args);
-	if (n < 0)
-		out_of_memory(b->arena);
-	sb_reserve(b, (size_t)n);
-	vsnprintf(b->s + b->len, (size_t)n + 1, fmt, again);
-	va_end(again);
-	b->len += (size_t)n;
-}
-
-void sb_printf(struct strbuf *b, const char *fmt, ...)
-{
-	va_list args;
-	va_start(args, fmt);
-	sb_vprintf(b, fmt, args);
-	va_end(args);
-}
-
-int digits_of_float(double v, bool single)
-{
-	char s[40];
-	int n = single ? FLT_DIG : DBL_DIG;
-
-	for (; n < (single ? FLT_DECIMAL_DIG : DBL_DECIMAL_DIG); n++) {
-		snprintf(s, sizeof(s), "%.*g", n, v);
-		if (single ? strtof(s, NULL) == (float)v : strtod(s, NULL) == v)
-			break;
-	}
-	return n;
 }

@@ -30,7 +30,8 @@ void *arena_alloc(struct arena *a, size_t size); /* zeroed, 8-aligned */
 void *arena_grow(struct arena *a, void *p, size_t old_size, size_t new_size); /* tail zeroed */
 size_t arena_size(const struct arena *a);
 char *arena_strdup(struct arena *a, const char *s, size_t len);
-char *arena_printf(struct arena *a, const char *fmt, ...) PRINTF(2, 3);
+/* Gives back what is behind the first new_size bytes of p, which are zero still. */
+void arena_trim(struct arena *a, void *p, size_t old_size, size_t new_size);
 size_t mul_size(struct arena *a, size_t n, size_t size); /* n * size; overflow: no memory */
 /* clang-format off */
 #define new(a, T)          ((T *)arena_alloc(a, sizeof(T)))
@@ -49,7 +50,8 @@ size_t mul_size(struct arena *a, size_t n, size_t size); /* n * size; overflow: 
 	 &(v)->at[(v)->len++])
 void *vec_more(struct arena *a, void *at, uint32_t *cap, size_t elem);
 
-/* strbuf: text under construction, always 0-terminated once something was added */
+/* strbuf.c: text under construction, always 0-terminated once something was added. Formats are
+ * those of printf() that ptgc needs. */
 struct strbuf {
 	struct arena *arena;
 	char *s;
@@ -58,10 +60,12 @@ struct strbuf {
 void sb_add(struct strbuf *b, const char *s, size_t len);
 void sb_str(struct strbuf *b, const char *s);
 void sb_printf(struct strbuf *b, const char *fmt, ...) PRINTF(2, 3);
+void sb_vprintf(struct strbuf *b, const char *fmt, va_list args) PRINTF(2, 0);
+char *arena_printf(struct arena *a, const char *fmt, ...) PRINTF(2, 3);
+char *arena_vprintf(struct arena *a, const char *fmt, va_list args) PRINTF(2, 0);
 /* For "%.*g" of v, which is finite: so many digits that the text reads back as v, or as the float32
  * that v is. No fewer than all texts of so many digits keep, so that 100 is not 1e+02. */
 int digits_of_float(double v, bool single);
-void sb_vprintf(struct strbuf *b, const char *fmt, va_list ap);
 
 /* text that may hold any byte, not 0-terminated */
 struct astr {

@@ -70,22 +70,6 @@ static bool remember(struct ctx *cx, struct diag *d)
 	return true;
 }
 
-PRINTF(2, 0) static char *text_of(struct ctx *cx, const char *fmt, va_list args)
-{
-	char small[512];
-	va_list again;
-	va_copy(again, args);
-	int n = vsnprintf(small, sizeof(small), fmt, again);
-	va_end(again);
-	if (n < 0)
-		return arena_strdup(cx->arena, fmt, strlen(fmt));
-	if ((size_t)n < sizeof(small))
-		return arena_strdup(cx->arena, small, (size_t)n);
-	char *s = arena_alloc(cx->arena, (size_t)n + 1);
-	vsnprintf(s, (size_t)n + 1, fmt, args);
-	return s;
-}
-
 NORETURN void stop(struct ctx *cx)
 {
 	longjmp(cx->oom, STOPPED);
@@ -164,7 +148,7 @@ struct diag *error(struct ctx *cx, struct span s, enum diag_code code, const cha
 {
 	va_list args;
 	va_start(args, fmt);
-	char *text = text_of(cx, fmt, args);
+	char *text = arena_vprintf(cx->arena, fmt, args);
 	va_end(args);
 	return add(cx, s, (struct span){0, 0}, code, PTGC_ERROR, text);
 }
@@ -174,7 +158,7 @@ struct diag *error2(struct ctx *cx, struct span s, struct span other, enum diag_
 {
 	va_list args;
 	va_start(args, fmt);
-	char *text = text_of(cx, fmt, args);
+	char *text = arena_vprintf(cx->arena, fmt, args);
 	va_end(args);
 	return add(cx, s, other, code, PTGC_ERROR, text);
 }
@@ -183,7 +167,7 @@ struct diag *warn(struct ctx *cx, struct span s, enum diag_code code, const char
 {
 	va_list args;
 	va_start(args, fmt);
-	char *text = text_of(cx, fmt, args);
+	char *text = arena_vprintf(cx->arena, fmt, args);
 	va_end(args);
 	return add(cx, s, (struct span){0, 0}, code, cx->severity[code], text);
 }
@@ -196,7 +180,7 @@ void note(struct ctx *cx, struct diag *d, struct span s, const char *fmt, ...)
 	uint32_t call;
 	n->severity = PTGC_NOTE;
 	n->span = text_place(cx, s, &call);
-	n->text = text_of(cx, fmt, args);
+	n->text = arena_vprintf(cx->arena, fmt, args);
 	va_end(args);
 	struct diag **tail = &d->notes;
 	while (*tail && *tail != d->calls)

@@ -325,13 +325,11 @@ void must_equal(struct printer *p, const char *a, const char *b, const char *wha
 /* The run ends where a condition holds: with a message that says what is wrong with the node */
 void fail_if(struct printer *p, const char *what, const char *condition, ...)
 {
-	struct strbuf text = {.arena = p->cx->arena};
 	va_list args;
 
 	va_start(args, condition);
-	sb_vprintf(&text, condition, args);
+	line(p, "if (%s)", arena_vprintf(p->cx->arena, condition, args));
 	va_end(args);
-	line(p, "if (%s)", text.s);
 	line(p, "\treturn %u;", failure(p, p->at, what));
 }
 

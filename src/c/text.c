@@ -11,13 +11,12 @@
 
 const char *textf(struct printer *p, const char *fmt, ...)
 {
-	struct strbuf out = {.arena = p->cx->arena};
 	va_list args;
 
 	va_start(args, fmt);
-	sb_vprintf(&out, fmt, args);
+	const char *s = arena_vprintf(p->cx->arena, fmt, args);
 	va_end(args);
-	return out.s ? out.s : "";
+	return s;
 }
 
 static void indent(struct printer *p)
@@ -116,14 +115,13 @@ uint32_t count_lines(const char *s)
 
 void cannot(struct printer *p, const struct node *n, const char *fmt, ...)
 {
-	struct strbuf why = {.arena = p->cx->arena};
 	va_list args;
 
 	va_start(args, fmt);
-	sb_vprintf(&why, fmt, args);
+	const char *why = arena_vprintf(p->cx->arena, fmt, args);
 	va_end(args);
 	error(p->cx, n ? n->span : (struct span){0, 0}, E_UNSUPPORTED, "%s%s: the target c %s",
-	      n ? "ONNX " : "", n ? n->onnx->name : "the graph", why.s);
+	      n ? "ONNX " : "", n ? n->onnx->name : "the graph", why);
 	stop(p->cx);
 }
 

@@ -10,7 +10,6 @@
  * change at the end of the pass: until then, ops on complex numbers are inferred, and named in
  * messages, as the user wrote them.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "complex/complex.h"
@@ -341,10 +340,9 @@ static void append_poisoned(struct split *p, struct node *n)
 bool refuse(struct split *p, struct node *n, const char *fmt, ...)
 {
 	va_list ap;
-	char why[256];
 
 	va_start(ap, fmt);
-	vsnprintf(why, sizeof(why), fmt, ap);
+	const char *why = arena_vprintf(p->cx->arena, fmt, ap);
 	va_end(ap);
 	error(p->cx, p->user->span, E_UNSUPPORTED, "%s: %s", call_label(p->cx, p->user), why);
 	append_poisoned(p, n);

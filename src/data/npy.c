@@ -3,7 +3,6 @@
  * In: the bytes of the file. Out: a tensor that points to them; arrays in Fortran order are copied
  * into C order. A header that is not as NumPy writes it is refused, with the reason.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "data/data.h"
@@ -22,9 +21,8 @@ struct npy {
 PRINTF(2, 3) static bool bad_npy(struct npy *n, const char *fmt, ...)
 {
 	va_list ap;
-	char words[300];
 	va_start(ap, fmt);
-	vsnprintf(words, sizeof(words), fmt, ap);
+	const char *words = arena_vprintf(n->cx->arena, fmt, ap);
 	va_end(ap);
 	error(n->cx, n->span, E_FILE_FORMAT, "file \"%s\": %s", n->path, words);
 	return false;

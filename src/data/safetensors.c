@@ -43,9 +43,8 @@ struct json {
 PRINTF(2, 3) static bool bad_header(struct json *j, const char *fmt, ...)
 {
 	va_list ap;
-	char words[400];
 	va_start(ap, fmt);
-	vsnprintf(words, sizeof(words), fmt, ap);
+	const char *words = arena_vprintf(j->cx->arena, fmt, ap);
 	va_end(ap);
 	error(j->cx, j->span, E_FILE_FORMAT, "file \"%s\": %s", j->path, words);
 	return false;

@@ -14,12 +14,11 @@ struct span node_span(struct elab *e, struct span s)
 struct diag *elab_error(struct elab *e, struct span s, enum diag_code code, const char *fmt, ...)
 {
 	va_list ap;
-	struct strbuf b = {.arena = e->cx->arena};
 
 	va_start(ap, fmt);
-	sb_vprintf(&b, fmt, ap);
+	const char *text = arena_vprintf(e->cx->arena, fmt, ap);
 	va_end(ap);
-	return error(e->cx, node_span(e, s), code, "%s", b.s);
+	return error(e->cx, node_span(e, s), code, "%s", text);
 }
 
 struct cv poison(struct span s)

@@ -8,7 +8,6 @@
  * or copied, and no more than MAX_DEPTH graphs lie inside each other.
  */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,9 +56,8 @@ struct model_text {
 PRINTF(2, 3) static bool bad_model(struct model_text *d, const char *fmt, ...)
 {
 	va_list ap;
-	char words[200];
 	va_start(ap, fmt);
-	vsnprintf(words, sizeof(words), fmt, ap);
+	const char *words = arena_vprintf(d->cx->arena, fmt, ap);
 	va_end(ap);
 	if (!d->failed)
 		error(d->cx, (struct span){0, 0}, E_MODEL, "this is not an ONNX model: %s", words);

@@ -2,7 +2,6 @@
  * report.c: what users see of lowering: messages about their nodes, and what values and nodes are
  * called in the model. A name is given once; the first value that has it keeps it.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "lower/build.h"
@@ -12,12 +11,11 @@
 static void report_failure(struct build *b, enum diag_code code, const char *fmt, va_list ap)
 {
 	struct shared *s = b->scope->shared;
-	char text[512];
 
 	if (s->failed)
 		return;
 	s->failed = true;
-	vsnprintf(text, sizeof(text), fmt, ap);
+	const char *text = arena_vprintf(b->cx->arena, fmt, ap);
 	if (!s->at || s->at->op == &op_dim) {
 		error(b->cx, b->span, code, "%s", text);
 		return;

@@ -3,7 +3,6 @@
  * the dtypes that the operator's schema allows. In: a node whose inputs are typed. Out: types of
  * results as a rule says them, or a message. It calls no rule; infer.c calls the rules.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,15 +12,12 @@
 
 struct diag *infer_error(struct infer *f, enum diag_code code, const char *fmt, ...)
 {
-	struct strbuf b = {.arena = f->cx->arena};
-	char text[512];
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	const char *text = arena_vprintf(f->cx->arena, fmt, ap);
 	va_end(ap);
-	sb_str(&b, text);
-	return error(f->cx, f->n->span, code, "%s.%s: %s", onnx_prefix(f->op), f->op->name, b.s);
+	return error(f->cx, f->n->span, code, "%s.%s: %s", onnx_prefix(f->op), f->op->name, text);
 }
 
 static const char *dtype_list(struct ctx *cx, uint32_t set)

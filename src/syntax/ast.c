@@ -25,7 +25,6 @@
  * `at` of a call is its name, of an index its `[`, of an operator the operator.
  */
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "syntax/internal.h"
@@ -35,9 +34,7 @@
 
 struct diag *parse_error(struct parse *p, struct span s, enum diag_code code, const char *fmt, ...)
 {
-	char *text;
 	va_list ap;
-	int n;
 
 	if (p->stop || p->skip)
 		return NULL;
@@ -46,11 +43,7 @@ struct diag *parse_error(struct parse *p, struct span s, enum diag_code code, co
 	    told_in_line(p, s.begin))
 		return NULL;
 	va_start(ap, fmt);
-	n = vsnprintf(NULL, 0, fmt, ap);
-	va_end(ap);
-	text = arena_alloc(p->arena, (size_t)n + 1);
-	va_start(ap, fmt);
-	vsnprintf(text, (size_t)n + 1, fmt, ap);
+	const char *text = arena_vprintf(p->arena, fmt, ap);
 	va_end(ap);
 	return error(p->cx, s, code, "%s", text);
 }

@@ -30,9 +30,9 @@ WORDS = set("if for while switch return sizeof do else case default goto break c
 TYPES = set("void char short int long float double bool unsigned signed struct union enum const static extern".split())
 
 # They give memory: where it lies changes nothing.
-FRESH = set("new new_array arena_alloc arena_grow arena_strdup arena_printf vec_more tensor_new memcpy".split())
+FRESH = set("new new_array arena_alloc arena_grow arena_strdup arena_printf arena_vprintf vec_more tensor_new memcpy".split())
 QUIET = FRESH | set("""
-    arena_new arena_empty arena_free mul_size bug
+    arena_new arena_empty arena_free arena_trim mul_size bug
     sb_add sb_str sb_printf sb_vprintf
     load
     find op_sig cost_of_call prove value_info

@@ -7,6 +7,9 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <float.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,6 +127,33 @@ static void test_vec_strbuf(void **state)
 	sb_add(&b, "x", 0);
 	assert_int_equal(b.len, strlen(b.s));
 	assert_string_equal(b.s + b.len - 10, "9998,9999,");
+	ctx_free(cx);
+}
+
+#define SAME(...)                                                                                  \
+	snprintf(expected, sizeof(expected), __VA_ARGS__);                                         \
+	assert_string_equal(arena_printf(cx->arena, __VA_ARGS__), expected)
+
+/* What is printed is what the C library prints. */
+static void test_printf(void **state)
+{
+	struct ctx *cx = fresh_ctx();
+	char expected[1000];
+	(void)state;
+	SAME("%s", "");
+	SAME("%s and %s, 100%%", "a name", "");
+	SAME("%.*s|%.2s|%.9s|%.0s|%.*s", 3, "abcdef", "abc", "abc", "abc", -1, "abc");
+	SAME("%5s|%-5s|%*s|%-*s|%*s|%2s|%-6.3s|", "abc", "abc", 6, "abc", 6, "abc", -6, "abc",
+	     "abc", "abcdef");
+	SAME("%c%c|%3c|", 'x', '"', 'y');
+	SAME("%d %d %d %d %d", 0, 7, -10, INT_MAX, INT_MIN);
+	SAME("%5d|%-5d|%05d|%05d|%5d|%2d", 42, 42, 42, -42, -42, 12345);
+	SAME("%u %u %lu %zu", 0u, UINT_MAX, ULONG_MAX, SIZE_MAX);
+	SAME("%lld %lld %ld %llu", LLONG_MIN, LLONG_MAX, LONG_MIN, ULLONG_MAX);
+	SAME("%" PRId64 " %" PRIu64 " %" PRIx64, INT64_MIN, UINT64_MAX, UINT64_MAX);
+	SAME("%02x %04X %x %03o %o %0*llx", 10u, 0xbeefu, 0u, 7u, 0777u, 16, 0xfedcull);
+	SAME("%g %.9g %.17g %.*g", 0.1, 0.1, 0.1, 3, 1234.5);
+	SAME("%.0f %.0f %a %g %g", 2.5, DBL_MAX, 0.1, -HUGE_VAL, 1e300);
 	ctx_free(cx);
 }
 
@@ -684,6 +714,7 @@ int main(void)
 		cmocka_unit_test(test_out_of_memory),
 		cmocka_unit_test(test_hash),
 		cmocka_unit_test(test_vec_strbuf),
+		cmocka_unit_test(test_printf),
 		cmocka_unit_test(test_intern),
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_encoding),
