@@ -63,9 +63,10 @@ void sb_printf(struct strbuf *b, const char *fmt, ...) PRINTF(2, 3);
 void sb_vprintf(struct strbuf *b, const char *fmt, va_list args) PRINTF(2, 0);
 char *arena_printf(struct arena *a, const char *fmt, ...) PRINTF(2, 3);
 char *arena_vprintf(struct arena *a, const char *fmt, va_list args) PRINTF(2, 0);
-/* For "%.*g" of v, which is finite: so many digits that the text reads back as v, or as the float32
- * that v is. No fewer than all texts of so many digits keep, so that 100 is not 1e+02. */
-int digits_of_float(double v, bool single);
+/* digits.c: v, which is finite, or the float32 that v is, as %.*g prints it with so many digits
+ * that the text is read back as the number. No fewer than all texts of so many digits keep, so that
+ * 100 is not 1e+02. */
+void sb_float(struct strbuf *b, double v, bool single);
 
 /* text that may hold any byte, not 0-terminated */
 struct astr {

@@ -3,7 +3,6 @@
  * C library's printf() takes them. Out: text in an arena. The C library needs several times as long
  * for names and integers, which are nearly all that is printed; it prints the floats.
  */
-#include <float.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -236,19 +235,4 @@ char *arena_printf(struct arena *a, const char *fmt, ...)
 	char *s = arena_vprintf(a, fmt, args);
 	va_end(args);
 	return s;
-}
-
-/* --- floats --- */
-
-int digits_of_float(double v, bool single)
-{
-	char s[40];
-	int n = single ? FLT_DIG : DBL_DIG;
-
-	for (; n < (single ? FLT_DECIMAL_DIG : DBL_DECIMAL_DIG); n++) {
-		snprintf(s, sizeof(s), "%.*g", n, v);
-		if (single ? strtof(s, NULL) == (float)v : strtod(s, NULL) == v)
-			break;
-	}
-	return n;
 }

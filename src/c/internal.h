@@ -235,6 +235,7 @@ const char *mangled(struct printer *p, const char *name);
 const char *memory_type(enum dtype t); /* of elements in memory, and of variables */
 const char *number_type(enum dtype t);
 const char *unsigned_type(enum dtype t);
+void put_literal(struct strbuf *to, const struct tensor *t, uint64_t i);
 const char *literal(struct printer *p, const struct tensor *t, uint64_t i);
 const char *loaded(struct printer *p, enum dtype t, const char *element);
 const char *to_store(struct printer *p, enum dtype t, const char *number);

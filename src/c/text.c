@@ -496,36 +496,52 @@ const char *unsigned_type(enum dtype t)
 	return dtypes[t].size == 8 ? "uint64_t" : "uint32_t";
 }
 
-static const char *float_literal(struct printer *p, double v, bool narrow)
+static void put_float_literal(struct strbuf *to, double v, bool narrow)
 {
-	if (isnan(v))
-		return narrow ? "(float)NAN" : "(double)NAN";
-	if (isinf(v))
-		return textf(p, "%s%s", v < 0 ? "-" : "",
-			     narrow ? "(float)INFINITY" : "(double)INFINITY");
-	const char *s = textf(p, "%.*g", digits_of_float(v, narrow), v);
-	return textf(p, "%s%s%s", s, strpbrk(s, ".e") ? "" : ".0", narrow ? "f" : "");
+	if (isnan(v)) {
+		sb_str(to, narrow ? "(float)NAN" : "(double)NAN");
+		return;
+	}
+	if (isinf(v)) {
+		sb_printf(to, "%s(%s)INFINITY", v < 0 ? "-" : "", narrow ? "float" : "double");
+		return;
+	}
+	size_t begin = to->len;
+	sb_float(to, v, narrow);
+	if (!strpbrk(to->s + begin, ".e"))
+		sb_str(to, ".0");
+	if (narrow)
+		sb_str(to, "f");
 }
 
 /* Numbers of uint32 and uint64 have that type in C, so that what is made of them wraps. */
-const char *literal(struct printer *p, const struct tensor *t, uint64_t i)
+void put_literal(struct strbuf *to, const struct tensor *t, uint64_t i)
 {
 	int64_t v;
 
-	if (is_float(t->dtype))
-		return float_literal(p, tensor_float(t, i), t->dtype != DT_FLOAT64);
-	if (t->dtype == DT_UINT64) {
+	if (is_float(t->dtype)) {
+		put_float_literal(to, tensor_float(t, i), t->dtype != DT_FLOAT64);
+	} else if (t->dtype == DT_UINT64) {
 		uint64_t u;
 		memcpy(&u, tensor_element(t, i), 8);
-		return textf(p, "%lluull", (unsigned long long)u);
-	}
-	if (!tensor_int(t, i, &v))
+		sb_printf(to, "%lluull", (unsigned long long)u);
+	} else if (!tensor_int(t, i, &v)) {
 		bug("a constant of %s", dtypes[t->dtype].name);
-	if (t->dtype == DT_BOOL)
-		return v ? "true" : "false";
-	if (v == INT32_MIN)
-		return "INT32_MIN";
-	return textf(p, t->dtype == DT_UINT32 ? "%su" : "%s", number_text(p, v));
+	} else if (t->dtype == DT_BOOL) {
+		sb_str(to, v ? "true" : "false");
+	} else if (v == INT32_MIN || v == INT64_MIN) { /* their digits are of a wider type */
+		sb_str(to, v == INT32_MIN ? "INT32_MIN" : "INT64_MIN");
+	} else {
+		sb_printf(to, t->dtype == DT_UINT32 ? "%lldu" : "%lld", (long long)v);
+	}
+}
+
+const char *literal(struct printer *p, const struct tensor *t, uint64_t i)
+{
+	struct strbuf out = {.arena = p->cx->arena};
+
+	put_literal(&out, t, i);
+	return out.s;
 }
 
 const char *loaded(struct printer *p, enum dtype t, const char *element)

@@ -67,11 +67,12 @@ static void print_array(struct printer *p, const struct value *v, struct strbuf 
 	for (uint64_t i = 0; i < t->count; i++) {
 		sb_str(to, i % 8 ? " " : "\n\t");
 		if (t->dtype == DT_FLOAT16)
-			sb_printf(to, "%u,", half_from_double(tensor_float(t, i)));
+			sb_printf(to, "%u", half_from_double(tensor_float(t, i)));
 		else if (t->dtype == DT_BOOL)
-			sb_str(to, literal(p, t, i)[0] == 't' ? "1," : "0,");
+			sb_str(to, *(const uint8_t *)tensor_element(t, i) ? "1" : "0");
 		else
-			sb_printf(to, "%s,", literal(p, t, i));
+			put_literal(to, t, i);
+		sb_str(to, ",");
 	}
 	sb_str(to, t->count ? "\n};\n" : "0};\n");
 }

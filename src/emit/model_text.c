@@ -239,7 +239,7 @@ void put_float(struct strbuf *out, double v, bool single)
 	if (isnan(v) || isinf(v))
 		sb_str(out, isnan(v) ? "nan" : v < 0 ? "-inf" : "inf");
 	else
-		sb_printf(out, "%.*g", digits_of_float(v, single), v);
+		sb_float(out, v, single);
 }
 
 static void print_number(struct model_text *d, enum dtype t, const uint8_t *p)

@@ -33,7 +33,7 @@ TYPES = set("void char short int long float double bool unsigned signed struct u
 FRESH = set("new new_array arena_alloc arena_grow arena_strdup arena_printf arena_vprintf vec_more tensor_new memcpy".split())
 QUIET = FRESH | set("""
     arena_new arena_empty arena_free arena_trim mul_size bug
-    sb_add sb_str sb_printf sb_vprintf
+    sb_add sb_str sb_printf sb_vprintf sb_float
     load
     find op_sig cost_of_call prove value_info
 """.split())

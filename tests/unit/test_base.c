@@ -157,6 +157,61 @@ static void test_printf(void **state)
 	ctx_free(cx);
 }
 
+/* The fewest digits of v, as the C library alone finds them */
+static const char *digits_of(double v, bool single)
+{
+	static char text[40];
+	int n = single ? FLT_DIG : DBL_DIG, most = single ? FLT_DECIMAL_DIG : DBL_DECIMAL_DIG;
+
+	for (; n <= most; n++) {
+		snprintf(text, sizeof(text), "%.*g", n, v);
+		if (single ? strtof(text, NULL) == (float)v : strtod(text, NULL) == v)
+			break;
+	}
+	return text;
+}
+
+static void check_digits(struct ctx *cx, double v)
+{
+	for (int single = 0; single < 2; single++)
+		for (int sign = -1; sign < 2; sign += 2) {
+			double x = single ? (double)(float)v * sign : v * sign;
+			struct strbuf b = {.arena = cx->scratch};
+			sb_float(&b, x, single);
+			assert_string_equal(b.s, digits_of(x, single));
+		}
+	arena_empty(cx->scratch);
+}
+
+static void test_digits(void **state)
+{
+	struct ctx *cx = fresh_ctx();
+	uint64_t seed = 1;
+	(void)state;
+	for (int e = -40; e < 60; e++) /* powers, and their neighbours */
+		for (int base = 2; base <= 10; base += 8) {
+			double v = pow(base, e / (base == 2 ? 1 : 2));
+			check_digits(cx, v);
+			check_digits(cx, nextafter(v, 0));
+			check_digits(cx, nextafter(v, HUGE_VAL));
+			check_digits(cx, (double)nextafterf((float)v, 0));
+			check_digits(cx, (double)nextafterf((float)v, HUGE_VALF));
+		}
+	for (int i = 0; i < 20000; i++) { /* of few digits, of few bits, and others */
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		double v = (double)(seed >> 11) * 0x1p-53;
+		check_digits(cx, ldexp(v, (int)(seed % 140) - 60));
+		check_digits(cx, ldexp(floor(v * 1024), (int)(seed % 60) - 40));
+		check_digits(cx, floor(v * 1e6) / pow(10, (double)(seed % 16)));
+		check_digits(cx, floor(v * 1e15) / pow(10, (double)(seed % 22)));
+	}
+	check_digits(cx, 0);
+	check_digits(cx, DBL_MAX);
+	check_digits(cx, DBL_TRUE_MIN);
+	check_digits(cx, FLT_TRUE_MIN);
+	ctx_free(cx);
+}
+
 /* Numbers 0 ... n-1 under hashes that are alike in their low bits, at all sizes of the table. */
 static void test_hash(void **state)
 {
@@ -715,6 +770,7 @@ int main(void)
 		cmocka_unit_test(test_hash),
 		cmocka_unit_test(test_vec_strbuf),
 		cmocka_unit_test(test_printf),
+		cmocka_unit_test(test_digits),
 		cmocka_unit_test(test_intern),
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_encoding),

@@ -1,0 +1,134 @@
+/*
+ * digits.c: floats as the fewest digits that are read back as the same float. In: finite numbers.
+ * Out: text. A number of usual size is scaled by a power of ten in integers of 128 bits, without
+ * any loss; the C library, which takes ten times as long, prints the others.
+ */
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/base.h"
+
+#define LEAST 1e-9 /* of the usual size: what is scaled by 10**27 at most, as 5**27 is of 63 bits  \
+		    */
+
+typedef unsigned __int128 wide;
+
+struct binary { /* bits * 2**power */
+	uint64_t bits;
+	int power;
+	bool least; /* of so many bits: the number below is half as far away as the one above */
+};
+struct decimal { /* `count` digits, with the point behind the first one, times 10**power */
+	uint64_t digits;
+	int count, power;
+};
+
+static uint64_t to_power(uint64_t base, int n)
+{
+	uint64_t all = 1;
+
+	while (n-- > 0)
+		all *= base;
+	return all;
+}
+
+/* Rounds v * 10**n to an integer; to the even one from the middle between two. Is the integer over
+ * 10**n read as v? It is if it is nearer to v than to the numbers around v; it is never in the
+ * middle between them, as 5**n is odd. */
+static bool scaled(const struct binary *v, int n, uint64_t *integer)
+{
+	int shift = -(v->power + n); /* v * 10**n is exact / 2**shift; the last bit of v is unit */
+	wide unit = to_power(5, n), exact = v->bits * unit, half = (wide)1 << (shift - 1);
+	wide below = exact >> shift, rest = exact - (below << shift);
+
+	*integer = (uint64_t)below + (rest > half || (rest == half && below % 2));
+	wide at = (wide)*integer << shift, off = at > exact ? at - exact : exact - at;
+	return off * (v->least && at < exact ? 4 : 2) < unit;
+}
+
+/* At least `few` digits, as all texts of so many are kept by numbers: 0.3 is 3e-1, but 100 stays
+ * 100; and at most `many`, with which all numbers are kept */
+static struct decimal fewest_digits(const struct binary *v, int bits, int few, int many)
+{
+	struct decimal d = {.count = few};
+	uint64_t end;
+	bool same;
+
+	d.power = (v->power + bits - 1) * 1233 >> 12; /* log10(2) is 1233 / 4096: or one less */
+	for (;;) {
+		same = scaled(v, d.count - 1 - d.power, &d.digits);
+		end = to_power(10, d.count);
+		if (d.digits > end)
+			d.power++;
+		else if (same || d.count == many)
+			break;
+		else
+			d.count++;
+	}
+	if (d.digits == end) {
+		d.digits /= 10;
+		d.power++;
+	}
+	return d;
+}
+
+/* As %.*g prints it */
+static void add_decimal(struct strbuf *b, const struct decimal *d)
+{
+	char text[] = "00000000000000000"; /* before the point may be more than the digits */
+	bool shifted = d->power < -4 || d->power >= d->count;
+	int count = d->count, before = shifted ? 1 : d->power + 1;
+	uint64_t rest = d->digits;
+
+	for (; count > 1 && rest % 10 == 0; count--)
+		rest /= 10;
+	for (int i = count; i-- > 0; rest /= 10)
+		text[i] = (char)('0' + rest % 10);
+	if (before <= 0) {
+		sb_add(b, "0.000", (size_t)(2 - before));
+		before = 0;
+	} else {
+		sb_add(b, text, (size_t)before);
+		sb_str(b, before < count ? "." : "");
+	}
+	if (before < count)
+		sb_add(b, text + before, (size_t)(count - before));
+	if (shifted)
+		sb_printf(b, "e%c%02d", d->power < 0 ? '-' : '+', abs(d->power));
+}
+
+static void add_by_library(struct strbuf *b, double v, bool single, int few, int many)
+{
+	char text[40];
+
+	for (; few <= many; few++) {
+		snprintf(text, sizeof(text), "%.*g", few, v);
+		if (single ? strtof(text, NULL) == (float)v : strtod(text, NULL) == v)
+			break;
+	}
+	sb_str(b, text);
+}
+
+void sb_float(struct strbuf *b, double v, bool single)
+{
+	int few = single ? FLT_DIG : DBL_DIG, many = single ? FLT_DECIMAL_DIG : DBL_DECIMAL_DIG;
+	int bits = single ? FLT_MANT_DIG : DBL_MANT_DIG, power;
+	double size = fabs(v);
+
+	if (v == 0) {
+		sb_str(b, signbit(v) ? "-0" : "0");
+		return;
+	}
+	if (size < LEAST || size >= (double)to_power(10, few)) {
+		add_by_library(b, v, single, few, many);
+		return;
+	}
+	double fraction = frexp(size, &power);
+	struct binary binary = {(uint64_t)ldexp(fraction, bits), power - bits, fraction == 0.5};
+	struct decimal d = fewest_digits(&binary, bits, few, many);
+	if (v < 0)
+		sb_str(b, "-");
+	add_decimal(b, &d);
+}
