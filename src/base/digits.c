@@ -10,8 +10,9 @@
 
 #include "base/base.h"
 
-#define LEAST 1e-9 /* of the usual size: what is scaled by 10**27 at most, as 5**27 is of 63 bits  \
-		    */
+#define LEAST                                                                                      \
+	1e-9 /* of the usual size: what is scaled by 10**27 at most, as 5**27 is of 63 bits        \
+	      */
 
 typedef unsigned __int128 wide;
 

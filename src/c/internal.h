@@ -328,9 +328,10 @@ void print_find_weights(struct printer *p, struct strbuf *to); /* a function tha
 /* What run() begins with, if its body needs weights */
 void print_weights(struct printer *p, const char *body, struct strbuf *to);
 
-/* lib/c, made by tools/embed_c.sh: a header stands behind those that it includes; NULL ends */
-extern const struct c_header {
-	const char *name, *text;
+/* The chunks of lib/c, made by tools/embed_c.sh: what one needs stands before it; NULL ends */
+extern const struct c_chunk { /* a function, or a few that belong together */
+	const char *text;
+	const char *names; /* that it defines: each with a space behind it */
 } c_library[];
 
 /* growth.c */

@@ -9,69 +9,6 @@
 
 #define LONG_INLINE 6 /* lines: shorter ones may stay inline */
 
-struct chunk { /* of a header of lib/c: a function, or a few that belong together */
-	const char *text;
-	vec(const char *) names; /* that it defines */
-	bool used;
-};
-
-/* Where the chunk at s ends: before an empty line that no function has inside */
-static size_t chunk_length(const char *s)
-{
-	const char *end = s;
-
-	while ((end = strstr(end, "\n\n")) != NULL && (end[2] == '\t' || end[2] == '}'))
-		end += 2;
-	return end ? (size_t)(end - s) + 1 : strlen(s);
-}
-
-/* The chunk at *s, which moves to the next one */
-static const char *take_chunk(struct printer *p, const char **s)
-{
-	size_t len = chunk_length(*s);
-	const char *chunk = arena_strdup(p->cx->arena, *s, len);
-
-	for (*s += len; **s == '\n';)
-		++*s;
-	return chunk;
-}
-
-/* Where the name that the line at s defines begins; NULL: it defines none */
-static const char *name_in(const char *s, const char *end)
-{
-	static const char *const heads[] = {
-		"static ", "PTGC_INLINE ", "PTGC_CALL ", "PTGC_RARE ", "#define ", "struct ",
-	};
-	size_t skip = 0;
-
-	for (size_t i = 0; i < countof(heads); i++)
-		if (!strncmp(s, heads[i], strlen(heads[i])))
-			skip = strlen(heads[i]);
-	if (!skip)
-		return NULL;
-	bool type = strncmp(s, "struct ", 7) != 0; /* of a result: it is not what is defined */
-	for (s += skip; s < end; s++) {
-		if (type && !strncmp(s, "struct ", 7))
-			for (s += 7; s < end && is_word(*s);)
-				s++;
-		if (!strncmp(s, "ptgc_", 5) || !strncmp(s, "PTGC_", 5))
-			return s;
-	}
-	return NULL;
-}
-
-static void find_names(struct printer *p, struct chunk *c)
-{
-	for (const char *s = c->text; s && *s; s = strchr(s, '\n'), s = s ? s + 1 : NULL) {
-		const char *end = strchr(s, '\n'), *name = name_in(s, end);
-		size_t k = 0;
-		while (name && name + k < end && is_word(name[k]))
-			k++;
-		if (k)
-			*vec_push(p->cx->arena, &c->names) = arena_strdup(p->cx->arena, name, k);
-	}
-}
-
 /* The next name of lib/c in the code at s, outside of comments and strings; NULL: there is none */
 static const char *next_own_name(const char *code, const char *s)
 {
@@ -94,29 +31,34 @@ static void add_own_names(struct printer *p, struct words *to, const char *code)
 		add_word(p, to, s, word_length(s));
 }
 
+/* Does the chunk define a name that is needed? */
+static bool defines(struct printer *p, const struct c_chunk *c, const struct words *needed)
+{
+	for (const char *s = c->names, *end; *s; s = end + 1) {
+		end = strchr(s, ' ');
+		if (has_word(p, needed, s, (size_t)(end - s)))
+			return true;
+	}
+	return false;
+}
+
 void print_library(struct printer *p, const char *code, struct strbuf *to)
 {
 	struct words needed = {.at = {0}};
-	vec(struct chunk) chunks = {0};
+	uint32_t n = 0;
 
-	for (const struct c_header *h = c_library; h->name; h++)
-		for (const char *s = h->text; *s;) {
-			struct chunk c = {.text = take_chunk(p, &s)};
-			find_names(p, &c);
-			if (c.names.len && strncmp(c.text, "#ifndef", 7))
-				*vec_push(p->cx->arena, &chunks) = c;
-		}
+	while (c_library[n].text)
+		n++;
+	bool *used = new_array(p->cx->arena, bool, n);
 	add_own_names(p, &needed, code);
-	for (uint32_t i = chunks.len; i-- > 0;) { /* what a chunk needs stands before it */
-		struct chunk *c = &chunks.at[i];
-		for (uint32_t k = 0; k < c->names.len; k++)
-			c->used |= has_word(p, &needed, c->names.at[k], strlen(c->names.at[k]));
-		if (c->used)
-			add_own_names(p, &needed, c->text);
+	for (uint32_t i = n; i-- > 0;) { /* what a chunk needs stands before it */
+		used[i] = defines(p, &c_library[i], &needed);
+		if (used[i])
+			add_own_names(p, &needed, c_library[i].text);
 	}
-	for (uint32_t i = 0; i < chunks.len; i++)
-		if (chunks.at[i].used)
-			sb_printf(to, "%s\n", chunks.at[i].text);
+	for (uint32_t i = 0; i < n; i++)
+		if (used[i])
+			sb_printf(to, "%s\n", c_library[i].text);
 }
 
 /* --- calls --- */
@@ -178,15 +120,14 @@ const char *set_apart(struct printer *p, const char **texts, uint32_t count)
 
 	for (uint32_t i = 0; i < count; i++)
 		add_own_names(p, &called, texts[i]);
-	for (const struct c_header *h = c_library; h->name; h++)
-		for (const char *s = h->text; *s;) {
-			if (!read_inlined(p, take_chunk(p, &s), &f) || !f.is_long ||
-			    !has_word(p, &called, f.name, strlen(f.name)))
-				continue;
-			for (uint32_t i = 0; i < count; i++)
-				texts[i] = with_calls(p, texts[i], f.name);
-			sb_printf(&out, "PTGC_APART %s %s_call%s\n{\n\treturn %s(%s);\n}\n\n",
-				  f.type, f.name, f.parameters, f.name, f.arguments);
-		}
+	for (const struct c_chunk *c = c_library; c->text; c++) {
+		if (!read_inlined(p, c->text, &f) || !f.is_long ||
+		    !has_word(p, &called, f.name, strlen(f.name)))
+			continue;
+		for (uint32_t i = 0; i < count; i++)
+			texts[i] = with_calls(p, texts[i], f.name);
+		sb_printf(&out, "PTGC_APART %s %s_call%s\n{\n\treturn %s(%s);\n}\n\n", f.type,
+			  f.name, f.parameters, f.name, f.arguments);
+	}
 	return out.s ? out.s : "";
 }
