@@ -3,8 +3,8 @@
  * In: sizes and bytes. Out: zeroed memory, aligned to 8 bytes, which is freed with its arena only.
  * More than LARGE bytes are a block of their own; less is cut from a chunk. Blocks and chunks of
  * MAPPED bytes or more are mappings that begin at a huge page: to grow one, the system moves its
- * pages and copies nothing. An emptied arena keeps its mappings for the next chunks and blocks, as
- * the system needs longer to find and clear a page than ptgc needs to fill it.
+ * pages and copies nothing. An emptied arena keeps a chunk, and its mappings for the next chunks
+ * and blocks, as the system needs longer to find and clear a page than ptgc needs to fill it.
  * When memory runs out, the arena jumps (longjmp) to the place that arena_new() was given.
  */
 #include <stdlib.h>
@@ -151,12 +151,6 @@ static void free_all(struct arena *a, struct spare *s)
 	}
 }
 
-void arena_empty(struct arena *a)
-{
-	free_all(a, a->spare);
-	*a = (struct arena){.spare = a->spare, .oom = a->oom};
-}
-
 void arena_free(struct arena *a)
 {
 	if (!a)
@@ -252,18 +246,36 @@ static struct chunk *take_part(struct arena *a)
 	return take(a->spare, PART);
 }
 
+/* Takes what is free from c, the newest chunk, whose memory is zero if it is fresh. */
+static void use_chunk(struct arena *a, struct chunk *c, bool fresh)
+{
+	c->next = a->chunks;
+	a->chunks = c;
+	a->at = c->data;
+	a->limit = (char *)c + (c->mapped ? PART : CHUNK);
+	a->end = fresh ? a->limit : a->at;
+	a->total += (size_t)(a->limit - (char *)c);
+}
+
 static void add_chunk(struct arena *a)
 {
 	struct chunk *part = take_part(a), *c = part ? part : calloc(1, CHUNK);
 	if (!c)
 		out_of_memory(a);
 	c->mapped = part ? PART : 0;
-	c->next = a->chunks;
-	a->chunks = c;
-	a->at = c->data;
-	a->limit = (char *)c + (part ? PART : CHUNK);
-	a->end = part && !c->fresh ? a->at : a->limit;
-	a->total += (size_t)(a->limit - (char *)c);
+	use_chunk(a, c, !part || part->fresh);
+}
+
+void arena_empty(struct arena *a)
+{
+	struct chunk *kept = a->chunks && !a->chunks->mapped ? a->chunks : NULL;
+
+	if (kept)
+		a->chunks = kept->next;
+	free_all(a, a->spare);
+	*a = (struct arena){.spare = a->spare, .oom = a->oom};
+	if (kept)
+		use_chunk(a, kept, false);
 }
 
 /* Clears [at, at + size) of the newest chunk, which is that large. */

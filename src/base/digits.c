@@ -10,9 +10,7 @@
 
 #include "base/base.h"
 
-#define LEAST                                                                                      \
-	1e-9 /* of the usual size: what is scaled by 10**27 at most, as 5**27 is of 63 bits        \
-	      */
+#define LEAST 1e-9 /* is scaled by 10**27 at most, and 5**27 has 63 bits */
 
 typedef unsigned __int128 wide;
 

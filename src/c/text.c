@@ -331,7 +331,7 @@ static bool is_reserved(const char *name)
 	static const char *const ends[] = {"_MAX", "_MIN", "_WIDTH"};
 
 	for (size_t i = 0; i < countof(reserved); i++)
-		if (!strcmp(name, reserved[i]))
+		if (*name == *reserved[i] && !strcmp(name, reserved[i]))
 			return true;
 	for (size_t i = 0; i < countof(begins); i++)
 		if (!strncmp(name, begins[i], strlen(begins[i])))
