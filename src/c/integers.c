@@ -51,6 +51,7 @@ static bool keep_elements(struct printer *p, dim d, const struct value *v, int d
 		const char *ix[1] = {textf(p, "%u", w.at)}, *name = fresh(p, "n");
 		line(p, "const int64_t %s = ptgc_near_length(%s);", name, at(p, v, ix));
 		*vec_push(p->cx->arena, &p->kept_integers) = (struct kept_integer){d, name};
+		p->learned = true;
 		return true;
 	}
 	for (uint32_t i = 0; w.form != DIM_ATOM && i < w.nterms && depth < MAX_DEPTH_OF_DIM; i++)

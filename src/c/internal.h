@@ -114,6 +114,7 @@ struct printer {
 	vec(struct once) once;
 	vec(const char *) messages;
 	vec(struct check *) open_checks; /* equations whose lengths are not all known yet */
+	bool learned; /* since they were last looked at: something may be known */
 	vec(struct kept_integer) kept_integers;
 	const struct value **inputs; /* by parameter */
 	vec(struct constant) constants;

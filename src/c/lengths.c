@@ -134,8 +134,10 @@ static void bind(struct printer *p, dim d, const char *text, bool start)
 {
 	while (p->length_texts.len <= d)
 		*vec_push(p->cx->arena, &p->length_texts) = (struct length_text){NULL, 0};
-	if (!p->length_texts.at[d].text)
-		p->length_texts.at[d] = (struct length_text){text, start ? 0 : p->indent};
+	if (p->length_texts.at[d].text)
+		return;
+	p->length_texts.at[d] = (struct length_text){text, start ? 0 : p->indent};
+	p->learned = true;
 }
 
 void bind_length(struct printer *p, dim d, const char *text, bool start)
@@ -337,6 +339,9 @@ void check_now(struct printer *p)
 {
 	uint32_t kept = 0;
 
+	if (!p->learned)
+		return;
+	p->learned = false;
 	for (uint32_t i = 0; i < p->open_checks.len; i++) {
 		struct check *c = p->open_checks.at[i];
 		const char *a = compared_text(p, c->a), *b = compared_text(p, c->b);

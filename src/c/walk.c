@@ -169,8 +169,10 @@ void print_block(struct printer *p, const struct block *b)
 
 	p->block_indent = p->indent;
 	for (uint32_t i = 0; i < b->checks.len; i++)
-		if (!b->checks.at[i].cond)
+		if (!b->checks.at[i].cond) {
 			*vec_push(p->cx->arena, &p->open_checks) = &b->checks.at[i];
+			p->learned = true;
+		}
 	check_now(p);
 	for (const struct node *n = b->first; n;)
 		n = print_next(p, b, n);
