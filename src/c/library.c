@@ -95,19 +95,20 @@ static bool read_inlined(struct printer *p, const char *chunk, struct inlined *f
 	return !strchr(f->parameters, '*');
 }
 
-/* The text with NAME_call(x) for each NAME(x) */
-static const char *with_calls(struct printer *p, const char *text, const char *name)
+/* The text with ptgc_exp_call(x) for ptgc_exp(x), and so on for all names of `apart` */
+static const char *with_calls(struct printer *p, const char *text, const struct words *apart)
 {
 	struct strbuf out = {.arena = p->cx->arena};
 	const char *from = text;
-	size_t n = strlen(name);
 
-	for (const char *s = text; (s = next_own_name(text, s)) != NULL; s++)
-		if (word_length(s) == n && !memcmp(s, name, n) && s[n] == '(') {
-			sb_add(&out, from, (size_t)(s + n - from));
-			sb_str(&out, "_call");
-			from = s + n;
-		}
+	for (const char *s = text; (s = next_own_name(text, s)) != NULL; s++) {
+		size_t n = word_length(s);
+		if (s[n] != '(' || !has_word(p, apart, s, n))
+			continue;
+		sb_add(&out, from, (size_t)(s + n - from));
+		sb_str(&out, "_call");
+		from = s + n;
+	}
 	sb_str(&out, from);
 	return out.s;
 }
@@ -115,7 +116,7 @@ static const char *with_calls(struct printer *p, const char *text, const char *n
 const char *set_apart(struct printer *p, const char **texts, uint32_t count)
 {
 	struct strbuf out = {.arena = p->cx->arena};
-	struct words called = {.at = {0}};
+	struct words called = {.at = {0}}, apart = {.at = {0}};
 	struct inlined f;
 
 	for (uint32_t i = 0; i < count; i++)
@@ -124,10 +125,11 @@ const char *set_apart(struct printer *p, const char **texts, uint32_t count)
 		if (!read_inlined(p, c->text, &f) || !f.is_long ||
 		    !has_word(p, &called, f.name, strlen(f.name)))
 			continue;
-		for (uint32_t i = 0; i < count; i++)
-			texts[i] = with_calls(p, texts[i], f.name);
+		add_word(p, &apart, f.name, strlen(f.name));
 		sb_printf(&out, "PTGC_APART %s %s_call%s\n{\n\treturn %s(%s);\n}\n\n", f.type,
 			  f.name, f.parameters, f.name, f.arguments);
 	}
+	for (uint32_t i = 0; i < count; i++)
+		texts[i] = with_calls(p, texts[i], &apart);
 	return out.s ? out.s : "";
 }
