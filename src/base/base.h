@@ -211,6 +211,7 @@ struct sym {
 struct intern;
 struct intern *intern_new(struct ctx *cx);
 struct sym *intern(struct ctx *cx, const char *s, size_t len);
+const struct sym *interned(const struct ctx *cx, const char *s, size_t len); /* NULL: never yet */
 struct sym *intern_str(struct ctx *cx, const char *s);
 uint32_t name_count(const struct ctx *cx); /* so far */
 

@@ -21,7 +21,7 @@ struct intern *intern_new(struct ctx *cx)
 
 /* Names that differ in the last byte only, such as v1230 to v1239, get neighbouring hashes, as such
  * names are often looked up one after the other. */
-static uint32_t hash_name(const char *s, size_t len)
+static inline uint32_t hash_name(const char *s, size_t len)
 {
 	uint64_t h = len * 0x9e3779b97f4a7c15u, w;
 	uint32_t last = len ? (uint8_t)s[--len] : 0;
@@ -38,21 +38,35 @@ static uint32_t hash_name(const char *s, size_t len)
 	return (uint32_t)(h >> 32) + last;
 }
 
-struct sym *intern(struct ctx *cx, const char *s, size_t len)
+static inline struct sym *find(const struct intern *t, uint32_t hash, const char *s, size_t len)
 {
-	struct intern *t = cx->names;
-	struct probe p = {.hash = hash_name(s, len)};
+	struct probe p = {.hash = hash};
 	while (hash_next(&t->table, &p)) {
 		struct sym *found = t->names.at[p.number];
 		if (found->len == len && !memcmp(found->s, s, len))
 			return found;
 	}
+	return NULL;
+}
+
+const struct sym *interned(const struct ctx *cx, const char *s, size_t len)
+{
+	return find(cx->names, hash_name(s, len), s, len);
+}
+
+struct sym *intern(struct ctx *cx, const char *s, size_t len)
+{
+	struct intern *t = cx->names;
+	uint32_t hash = hash_name(s, len);
+	struct sym *found = find(t, hash, s, len);
+	if (found)
+		return found;
 	struct sym *sym = arena_alloc(cx->arena, offsetof(struct sym, s) + len + 1);
 	memcpy(sym->s, s, len);
 	sym->len = (uint32_t)len;
 	sym->number = t->names.len;
 	*vec_push(cx->arena, &t->names) = sym;
-	hash_add(cx->arena, &t->table, p.hash, t->names.len - 1);
+	hash_add(cx->arena, &t->table, hash, t->names.len - 1);
 	return sym;
 }
 

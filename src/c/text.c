@@ -291,7 +291,9 @@ uint32_t sym_number(const struct words *w, const struct sym *s)
 
 uint32_t word_number(struct printer *p, const struct words *w, const char *word, size_t len)
 {
-	return sym_number(w, intern(p->cx, word, len));
+	const struct sym *s = interned(p->cx, word, len);
+
+	return s ? sym_number(w, s) : UINT32_MAX;
 }
 
 bool has_word(struct printer *p, const struct words *w, const char *word, size_t len)
