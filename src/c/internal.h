@@ -8,6 +8,8 @@
 #ifndef PTGC_C_INTERNAL_H
 #define PTGC_C_INTERNAL_H
 
+#include <limits.h>
+
 #include "c/c.h"
 #include "onnx/onnx.h"
 
@@ -194,10 +196,10 @@ static inline void set_zeros(const char **ix, uint32_t n)
 }
 
 /* Is c a character of a name or of a number? */
+extern const bool word_chars[UCHAR_MAX + 1];
 static inline bool is_word(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '_';
+	return word_chars[(unsigned char)c];
 }
 
 /* text.c */

@@ -9,6 +9,9 @@
 
 #include "c/internal.h"
 
+const bool word_chars[] = {
+	['0' ... '9'] = true, ['A' ... 'Z'] = true, ['_'] = true, ['a' ... 'z'] = true};
+
 const char *textf(struct printer *p, const char *fmt, ...)
 {
 	va_list args;
@@ -21,8 +24,12 @@ const char *textf(struct printer *p, const char *fmt, ...)
 
 static void indent(struct printer *p)
 {
-	for (uint32_t i = 0; i < p->indent; i++)
-		sb_str(&p->out, "\t");
+	static const char tabs[] = "\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t";
+
+	for (uint32_t n = p->indent, some; n > 0; n -= some) {
+		some = n < sizeof(tabs) ? n : sizeof(tabs) - 1;
+		sb_add(&p->out, tabs, some);
+	}
 }
 
 void show_line(struct printer *p, const struct node *n)
@@ -83,7 +90,9 @@ const char *next_line(const char *s)
 
 bool is_comment(const char *s)
 {
-	return s[strspn(s, "\t")] == '/';
+	while (*s == '\t')
+		s++;
+	return *s == '/';
 }
 
 const char *next_identifier(const char *s, const char *end, size_t *len)
@@ -93,13 +102,18 @@ const char *next_identifier(const char *s, const char *end, size_t *len)
 			s = next_line(s);
 			continue;
 		}
+		if (!is_word(*s)) {
+			s++;
+			continue;
+		}
 		size_t n = word_length(s);
-		bool member = n && !first && (s[-1] == '.' || s[-1] == '>');
-		if (n && !member && !(*s >= '0' && *s <= '9') && strncmp(s, "ptgc_", 5)) {
+		bool member = !first && (s[-1] == '.' || s[-1] == '>');
+		bool own = *s == 'p' && !strncmp(s, "ptgc_", 5);
+		if (!member && !own && !(*s >= '0' && *s <= '9')) {
 			*len = n;
 			return s;
 		}
-		s += n ? n : 1;
+		s += n;
 	}
 	return NULL;
 }
@@ -243,34 +257,35 @@ const char *product(struct printer *p, const char *const *dims, uint32_t n)
 
 /* --- names --- */
 
-/* Words that C, C++ or their headers keep for themselves, and those of run() itself */
+/* Words that C, C++ or their headers keep for themselves, and those of run() itself, in the order
+ * of strcmp() */
 /* clang-format off */
 static const char *const reserved[] = {
-	"acos", "acosf", "acosh", "acoshf", "alignas", "alignof", "and", "and_eq", "asin",
-	"asinf", "asinh", "asinhf", "asm", "atan", "atan2", "atan2f", "atanf", "atanh",
-	"atanhf", "auto", "bad", "bitand", "bitor", "bool", "break", "bytes", "case", "catch",
-	"char", "char16_t", "char32_t", "char8_t", "class", "co_await", "co_return",
-	"co_yield", "compl", "complex", "concept", "const", "const_cast", "consteval",
-	"constexpr", "constinit", "continue", "cos", "cosf", "cosh", "coshf", "decltype",
-	"default", "delete", "do", "double", "dynamic_cast", "else", "enum", "erf", "erfc",
-	"erfcf", "erff", "errno", "exp", "exp2", "exp2f", "expf", "explicit", "expm1",
-	"expm1f", "export", "extern", "false", "float", "for", "friend", "goto", "i386", "if",
-	"imaginary", "in", "inline", "int", "int16_t", "int32_t", "int64_t", "int8_t", "linux",
-	"log", "log10", "log10f", "log1p", "log1pf", "log2", "log2f", "logf", "long",
-	"math_errhandling", "mutable", "namespace", "need", "new", "noexcept", "noreturn",
-	"not", "not_eq", "nullptr", "operator", "or", "or_eq", "out", "pow", "powf", "private",
-	"protected", "public", "register", "reinterpret_cast", "requires", "restrict",
-	"return", "short", "signed", "sin", "sinf", "sinh", "sinhf", "size_t", "sizeof",
-	"static", "static_assert", "static_cast", "stderr", "stdin", "stdout", "struct",
-	"switch", "tan", "tanf", "tanh", "tanhf", "template", "this", "thread_local", "throw",
-	"top", "true", "try", "typedef", "typeid", "typename", "typeof", "uint16_t",
-	"uint32_t", "uint64_t", "uint8_t", "union", "unix", "unsigned", "using", "virtual",
-	"void", "volatile", "w", "wchar_t", "while", "work", "xor", "xor_eq", "BIG_ENDIAN",
-	"BUFSIZ", "BYTE_ORDER", "CHAR_BIT", "CLOCKS_PER_SEC", "DECIMAL_DIG", "EDOM", "EILSEQ",
-	"EOF", "ERANGE", "EXIT_FAILURE", "EXIT_SUCCESS", "HUGE_VAL", "HUGE_VALF", "HUGE_VALL",
-	"I", "INFINITY", "LITTLE_ENDIAN", "L_tmpnam", "MAXFLOAT", "NAN", "NULL", "PDP_ENDIAN",
-	"RAND_MAX", "SIGABRT", "SIGFPE", "SIGILL", "SIGINT", "SIGSEGV", "SIGTERM", "SNAN",
-	"SNANF", "SNANL", "TIME_UTC", "WEOF",
+	"BIG_ENDIAN", "BUFSIZ", "BYTE_ORDER", "CHAR_BIT", "CLOCKS_PER_SEC", "DECIMAL_DIG",
+	"EDOM", "EILSEQ", "EOF", "ERANGE", "EXIT_FAILURE", "EXIT_SUCCESS", "HUGE_VAL",
+	"HUGE_VALF", "HUGE_VALL", "I", "INFINITY", "LITTLE_ENDIAN", "L_tmpnam", "MAXFLOAT",
+	"NAN", "NULL", "PDP_ENDIAN", "RAND_MAX", "SIGABRT", "SIGFPE", "SIGILL", "SIGINT",
+	"SIGSEGV", "SIGTERM", "SNAN", "SNANF", "SNANL", "TIME_UTC", "WEOF", "acos", "acosf",
+	"acosh", "acoshf", "alignas", "alignof", "and", "and_eq", "asin", "asinf", "asinh",
+	"asinhf", "asm", "atan", "atan2", "atan2f", "atanf", "atanh", "atanhf", "auto", "bad",
+	"bitand", "bitor", "bool", "break", "bytes", "case", "catch", "char", "char16_t",
+	"char32_t", "char8_t", "class", "co_await", "co_return", "co_yield", "compl", "complex",
+	"concept", "const", "const_cast", "consteval", "constexpr", "constinit", "continue",
+	"cos", "cosf", "cosh", "coshf", "decltype", "default", "delete", "do", "double",
+	"dynamic_cast", "else", "enum", "erf", "erfc", "erfcf", "erff", "errno", "exp", "exp2",
+	"exp2f", "expf", "explicit", "expm1", "expm1f", "export", "extern", "false", "float",
+	"for", "friend", "goto", "i386", "if", "imaginary", "in", "inline", "int", "int16_t",
+	"int32_t", "int64_t", "int8_t", "linux", "log", "log10", "log10f", "log1p", "log1pf",
+	"log2", "log2f", "logf", "long", "math_errhandling", "mutable", "namespace", "need",
+	"new", "noexcept", "noreturn", "not", "not_eq", "nullptr", "operator", "or", "or_eq",
+	"out", "pow", "powf", "private", "protected", "public", "register", "reinterpret_cast",
+	"requires", "restrict", "return", "short", "signed", "sin", "sinf", "sinh", "sinhf",
+	"size_t", "sizeof", "static", "static_assert", "static_cast", "stderr", "stdin",
+	"stdout", "struct", "switch", "tan", "tanf", "tanh", "tanhf", "template", "this",
+	"thread_local", "throw", "top", "true", "try", "typedef", "typeid", "typename",
+	"typeof", "uint16_t", "uint32_t", "uint64_t", "uint8_t", "union", "unix", "unsigned",
+	"using", "virtual", "void", "volatile", "w", "wchar_t", "while", "work", "xor",
+	"xor_eq",
 };
 /* clang-format on */
 
@@ -317,6 +332,11 @@ void add_word(struct printer *p, struct words *w, const char *word, size_t len)
 	add_sym(p, w, intern(p->cx, word, len));
 }
 
+static int compare_words(const void *name, const void *word)
+{
+	return strcmp(name, *(const char *const *)word);
+}
+
 static bool ends_with(const char *s, const char *end)
 {
 	size_t n = strlen(s), m = strlen(end);
@@ -332,9 +352,8 @@ static bool is_reserved(const char *name)
 					     "LDBL_", "M_",  "MATH_", "SEEK_", "SIG_"};
 	static const char *const ends[] = {"_MAX", "_MIN", "_WIDTH"};
 
-	for (size_t i = 0; i < countof(reserved); i++)
-		if (*name == *reserved[i] && !strcmp(name, reserved[i]))
-			return true;
+	if (bsearch(name, reserved, countof(reserved), sizeof(*reserved), compare_words))
+		return true;
 	for (size_t i = 0; i < countof(begins); i++)
 		if (!strncmp(name, begins[i], strlen(begins[i])))
 			return true;
@@ -351,13 +370,15 @@ const char *mangled(struct printer *p, const char *name)
 
 	if (*name >= '0' && *name <= '9')
 		sb_str(&out, "_");
-	for (; *name; name++)
-		if (is_word(*name))
-			sb_add(&out, name, 1);
-		else
-			sb_printf(&out, "_%02x", (unsigned int)(unsigned char)*name);
-	if (!out.s || !strncmp(out.s, "ptgc_", 5) || !strncmp(out.s, "PTGC_", 5) || out.s[0] == '_')
-		return textf(p, "v%s", out.s ? out.s : "");
+	for (size_t n = word_length(name);; n = word_length(name)) {
+		sb_add(&out, name, n);
+		name += n;
+		if (!*name)
+			break;
+		sb_printf(&out, "_%02x", (unsigned int)(unsigned char)*name++);
+	}
+	if (!out.len || !strncmp(out.s, "ptgc_", 5) || !strncmp(out.s, "PTGC_", 5) || *out.s == '_')
+		return textf(p, "v%s", out.s);
 	return is_reserved(out.s) ? textf(p, "%s_", out.s) : out.s;
 }
 
@@ -381,11 +402,14 @@ const char *fresh_for(struct printer *p, const struct value *v, const char *othe
 {
 	struct strbuf out = {.arena = p->cx->arena};
 
-	for (const char *s = v->name ? v->name->s : ""; *s; s++)
-		if (is_word(*s))
-			sb_add(&out, s, 1);
+	for (const char *s = v->name ? v->name->s : ""; *s;) {
+		size_t n = word_length(s);
+		if (n)
+			sb_add(&out, s, n);
 		else if (out.s && out.s[out.len - 1] != '_')
 			sb_str(&out, "_");
+		s += n ? n : 1;
+	}
 	return fresh(p, out.s ? out.s : otherwise);
 }
 
@@ -444,14 +468,15 @@ bool mentions(const char *text, const char *name)
 
 bool is_changed(const char *s, size_t len)
 {
-	static const char *const with[] = {" = ", " += ", " -= ", " *= ", "++", "--"};
+	const char *t = s + len;
 
-	if ((s[-1] == '+' || s[-1] == '-') && s[-2] == s[-1])
+	if (((s[-1] == '+' || s[-1] == '-') && s[-2] == s[-1]) ||
+	    ((t[0] == '+' || t[0] == '-') && t[1] == t[0]))
 		return true;
-	for (size_t i = 0; i < countof(with); i++)
-		if (!strncmp(s + len, with[i], strlen(with[i])))
-			return true;
-	return false;
+	if (*t++ != ' ')
+		return false;
+	t += *t == '+' || *t == '-' || *t == '*'; /* x += 1 */
+	return t[0] == '=' && t[1] == ' ';
 }
 
 /* --- dtypes and elements --- */
