@@ -13,10 +13,8 @@
 #define MAX_DIGITS 64  /* of an integer, with the zeros before it */
 #define MAX_FLOAT  400 /* bytes of one as %.0f */
 
-static void reserve(struct strbuf *b, size_t more)
+static __attribute__((noinline)) void grow(struct strbuf *b, size_t more)
 {
-	if (b->cap - b->len > more)
-		return;
 	size_t cap = b->cap < FIRST_CAP ? FIRST_CAP : b->cap + b->cap / 2;
 	if (cap - b->len <= more)
 		cap = more < PTRDIFF_MAX - b->len ? b->len + more + 1 : SIZE_MAX;
@@ -26,7 +24,8 @@ static void reserve(struct strbuf *b, size_t more)
 
 void sb_add(struct strbuf *b, const char *s, size_t len)
 {
-	reserve(b, len);
+	if (b->cap - b->len <= len)
+		grow(b, len);
 	if (len)
 		memcpy(b->s + b->len, s, len);
 	b->len += len;
@@ -199,7 +198,8 @@ void sb_vprintf(struct strbuf *b, const char *fmt, va_list args)
 	va_copy(rest, args);
 	for (;;) {
 		size_t n = (size_t)(strchrnul(fmt, '%') - fmt);
-		sb_add(b, fmt, n);
+		if (n || !b->s)
+			sb_add(b, fmt, n);
 		fmt += n;
 		if (!*fmt++)
 			break;
