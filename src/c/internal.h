@@ -41,6 +41,7 @@ struct held {
 	bool again;     /* a reader needs elements several times */
 	bool inner;     /* a block inside of its own reads it */
 	bool stored;    /* a reader needs an array */
+	bool given;     /* the outputs have a field for it */
 	bool result;    /* of the graph */
 	bool each;      /* each element follows from those of the inputs at its place */
 	uint8_t part;   /* of a loop over rows: rows.c */
@@ -114,7 +115,7 @@ struct printer {
 	uint32_t block_indent; /* of the statements of the open block; 0: none is open */
 	vec(struct buffer) buffers;
 	vec(struct once) once;
-	vec(const char *) messages;
+	struct words messages;           /* that run() returns the numbers of, from 1 on */
 	vec(struct check *) open_checks; /* equations whose lengths are not all known yet */
 	bool learned; /* since they were last looked at: something may be known */
 	vec(struct kept_integer) kept_integers;

@@ -115,10 +115,9 @@ static void add_output(struct printer *p, struct interface *f, const struct valu
 	struct field *o;
 	bool start = true;
 
-	for (uint32_t i = 0; i < f->out.len; i++)
-		if (f->out.at[i].v == v) /* one field is enough, as one output of ONNX is */
-			return;
-
+	if (held(p, v)->given) /* one field is enough, as one output of ONNX is */
+		return;
+	held(p, v)->given = true;
 	for (uint32_t k = 0; k < v->type.rank; k++)
 		start &= dim_text(p, v->type.dims[k], false, NULL) != NULL;
 	bool own = v->def && !held(p, v)->result;
@@ -365,9 +364,9 @@ static void print_header(struct printer *p, const struct interface *f, const cha
 static void print_messages(struct printer *p, struct strbuf *to)
 {
 	sb_printf(to, "\nconst char *%s_message(int number)\n{\n\tswitch (number) {\n", p->model);
-	for (uint32_t i = 0; i < p->messages.len; i++) {
+	for (uint32_t i = 0; i < p->messages.at.len; i++) {
 		sb_printf(to, "\tcase %u:\n\t\treturn \"", i + 1);
-		add_quoted(to, p->messages.at[i]);
+		add_quoted(to, p->messages.at.at[i]->s);
 		sb_str(to, "\";\n");
 	}
 	sb_printf(to,
@@ -426,12 +425,14 @@ static void print_code(struct strbuf *to, const struct loops *l, const char *cal
 /* The checks and the body, with the names of lengths that it reads between */
 static const char *with_known_lengths(struct printer *p, const char *checks, const char *body)
 {
+	const char *lines = "";
+
 	for (uint32_t i = p->known.len; i-- > 0;) {
 		const struct named_length *l = &p->known.at[i];
-		if (mentions(body, l->name))
-			body = textf(p, "\tconst int64_t %s = %s;\n%s", l->name, l->text, body);
+		if (mentions(lines, l->name) || mentions(body, l->name))
+			lines = textf(p, "\tconst int64_t %s = %s;\n%s", l->name, l->text, lines);
 	}
-	return textf(p, "%s%s", checks, body);
+	return textf(p, "%s%s%s", checks, lines, body);
 }
 
 static void print_file(struct printer *p, const struct interface *f, const char *checks,

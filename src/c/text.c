@@ -80,7 +80,7 @@ size_t word_length(const char *s)
 
 const char *line_end(const char *s)
 {
-	return s + strcspn(s, "\n");
+	return strchrnul(s, '\n');
 }
 
 const char *next_line(const char *s)
@@ -440,11 +440,7 @@ uint32_t message(struct printer *p, struct span s, const char *text)
 	if (at.source && !at.source->lib && s.begin < s.end && !p->cx->opt.strip)
 		all = textf(p, "%s (%s:%u:%u)", text, slash ? slash + 1 : at.source->name, at.line,
 			    at.col);
-	for (uint32_t i = 0; i < p->messages.len; i++)
-		if (!strcmp(p->messages.at[i], all))
-			return i + 1;
-	*vec_push(p->cx->arena, &p->messages) = all;
-	return p->messages.len;
+	return add_sym(p, &p->messages, intern_str(p->cx, all)) + 1;
 }
 
 /* Is the line at s, a place in text, a line of the .ptg text? */
