@@ -10,7 +10,7 @@
 
 #include "base/base.h"
 
-#define LEAST 1e-9 /* is scaled by 10**27 at most, and 5**27 has 63 bits */
+#define LEAST 1e-16 /* is scaled by 10**32 at most: 5**32 and a double have 75 + 53 bits */
 
 typedef unsigned __int128 wide;
 
@@ -39,7 +39,8 @@ static uint64_t to_power(uint64_t base, int n)
 static bool scaled(const struct binary *v, int n, uint64_t *integer)
 {
 	int shift = -(v->power + n); /* v * 10**n is exact / 2**shift; the last bit of v is unit */
-	wide unit = to_power(5, n), exact = v->bits * unit, half = (wide)1 << (shift - 1);
+	wide unit = (wide)to_power(5, n / 2) * to_power(5, n - n / 2);
+	wide exact = v->bits * unit, half = (wide)1 << (shift - 1);
 	wide below = exact >> shift, rest = exact - (below << shift);
 
 	*integer = (uint64_t)below + (rest > half || (rest == half && below % 2));
@@ -47,15 +48,15 @@ static bool scaled(const struct binary *v, int n, uint64_t *integer)
 	return off * (v->least && at < exact ? 4 : 2) < unit;
 }
 
-/* At least `few` digits, as all texts of so many are kept by numbers: 0.3 is 3e-1, but 100 stays
- * 100; and at most `many`, with which all numbers are kept */
+/* The fewest digits that are read as v: no fewer than `few`, as numbers keep all texts of so many,
+ * and no more than `many`, as texts of so many keep all numbers */
 static struct decimal fewest_digits(const struct binary *v, int bits, int few, int many)
 {
 	struct decimal d = {.count = few};
 	uint64_t end;
 	bool same;
 
-	d.power = (v->power + bits - 1) * 1233 >> 12; /* log10(2) is 1233 / 4096: or one less */
+	d.power = (v->power + bits - 1) * 1233 >> 12; /* or one less; 1233 / 4096 is log10(2) */
 	for (;;) {
 		same = scaled(v, d.count - 1 - d.power, &d.digits);
 		end = to_power(10, d.count);
