@@ -8,7 +8,6 @@
 #include "c/internal.h"
 
 #define SHORT_COPY 8 /* elements: a loop takes no longer */
-#define TABS       "\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t"
 
 /* Are the places that the index counts, of `len` characters, one behind the other as the variable
  * grows? Yes where it is added, and the sum is only added to others: `(i * 32) + (4 + j)`. Then

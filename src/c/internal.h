@@ -19,6 +19,9 @@
 #define PIECE_BEGIN "\2" /* alone on a line: the lines behind it, up to PIECE_END, are a piece */
 #define PIECE_END   "\3"
 
+#define TABS                                                                                       \
+	"\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t" /* to take some of */
+
 #define NAME_CHARS "0123456789_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 enum where {
@@ -107,7 +110,8 @@ struct printer {
 	size_t loop_at[MAX_NESTED]; /* where the header of an open loop stands in `out` */
 	vec(struct moved) moved;
 	struct words taken;
-	struct words read; /* names that lines of the body read, when it is complete */
+	struct words read;    /* names that lines of the body read, when it is complete */
+	struct words c_words; /* lines.c: those of C that are no names of variables */
 	vec(uint32_t)
 		last; /* by number of a taken word: n_2, n_3 and so on up to this one are taken */
 	vec(struct length_text) length_texts; /* by dim */
@@ -212,9 +216,13 @@ size_t word_length(const char *s);    /* of the name or number that begins at s;
 const char *line_end(const char *s);  /* of the line at s: at its \n */
 const char *next_line(const char *s); /* behind the \n */
 bool is_comment(const char *s);       /* the line at s */
-/* The next name in the code at s, before the end: of no member, and none of ptgc's own; NULL: there
- * is none */
+/* What stands behind the word at s; s: another word is there */
+const char *behind(const char *s, const char *word);
+/* Is the word at s, with `before` before it, a name: of no member, and none of ptgc's own? */
+bool is_name(const char *s, char before);
+/* The next name in the code at s, before the end; NULL: there is none */
 const char *next_identifier(const char *s, const char *end, size_t *len);
+void add_names(struct printer *p, struct words *to, const char *code); /* all of them */
 uint32_t count_lines(const char *s);
 const char *in_parens(struct printer *p, const char *s);
 void add_quoted(struct strbuf *to, const char *s);        /* as the inside of a literal */
@@ -316,6 +324,31 @@ void put_number(struct printer *p, const struct value *y, const char **ix, const
 void copy(struct printer *p, const struct value *to, const struct value *from);
 void use_buffers(struct printer *p, uint32_t from);      /* what a loop reads lives as long as it */
 const char *placed(struct printer *p, const char *body); /* with offsets */
+
+/* lines.c */
+struct mention { /* of a name in a line */
+	const struct sym *name;
+	uint32_t at;  /* in the text */
+	bool changed; /* it gets another value */
+	bool address; /* it stands behind & */
+};
+struct code_line {
+	const char *text; /* behind the tabs; a \n ends it */
+	uint32_t len, tabs;
+	const char *defines;       /* the type of the name that it defines, which is the first, as
+				      that of a parameter; "": an array on the stack; NULL: none */
+	vec(struct mention) names; /* but words of C; a comment has none */
+};
+struct body {
+	vec(struct code_line) lines;
+};
+struct body read_body(struct printer *p, const char *text);
+void read_line(struct printer *p, const char *s, struct body *b); /* the next one of b */
+const char *body_text(struct printer *p, const struct body *b);
+void put_line(const struct code_line *l, struct strbuf *to);
+
+/* unread.c */
+void drop_unread_lines(struct printer *p, struct body *b);
 
 /* rooms.c */
 const char *with_rooms(struct printer *p, const char *body); /* for arrays of open lengths */

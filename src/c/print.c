@@ -200,119 +200,6 @@ static void put_output(struct printer *p, const struct field *o)
 
 /* --- the texts --- */
 
-/* The names that the line at s reads */
-static void add_mentioned(struct printer *p, struct words *to, const char *s, const char *end)
-{
-	size_t len;
-
-	for (; (s = next_identifier(s, end, &len)) != NULL; s += len)
-		add_word(p, to, s, len);
-}
-
-struct code_line {
-	const char *at;
-	const char *name; /* of a variable that it gives a value to; NULL: it is another line */
-	size_t len;       /* of the name */
-	bool writes;      /* it does more than that: a function gets a place to write to */
-	bool kept;
-};
-struct code_lines {
-	vec(struct code_line) at;
-};
-
-static const char *behind(const char *s, const char *word)
-{
-	return strncmp(s, word, strlen(word)) ? s : s + strlen(word);
-}
-
-/* Is the line l, which ends at `end`, `name = ...;`, or `type name = ...;`, which defines it? */
-static bool sets_variable(struct code_line *l, const char *end, bool *defines)
-{
-	const char *t = behind(l->at + strspn(l->at, "\t"), "const "), *name;
-
-	for (const char *a = t; a < end; a++)
-		l->writes |= *a == '&' && is_word(a[1]);
-	l->len = word_length(t);
-	name = behind(behind(behind(t + l->len, " "), "*"), "const ");
-	*defines = l->len && is_word(*name);
-	if (*defines) {
-		t = name;
-		l->len = word_length(t);
-	}
-	l->name = t;
-	t += l->len;
-	t += *t == ' ';
-	t += strspn(t, "+-*");
-	return l->len && !strncmp(t, "= ", 2);
-}
-
-/* The lines of the body, with what they set of the variables that the body defines */
-static void find_lines(struct printer *p, const char *body, struct code_lines *all)
-{
-	struct words own = {.at = {0}};
-	bool head = false; /* of an if or a loop without braces: it needs the line behind it */
-
-	for (const char *s = body, *end; *s; s = end) {
-		struct code_line *l = vec_push(p->cx->arena, &all->at);
-		bool defines;
-		end = next_line(s);
-		*l = (struct code_line){.at = s};
-		if (head || !sets_variable(l, end, &defines))
-			l->name = NULL;
-		else if (defines)
-			add_word(p, &own, l->name, l->len);
-		else if (!has_word(p, &own, l->name, l->len))
-			l->name = NULL;
-		head = end - s > 1 && end[-2] == ')';
-	}
-}
-
-static bool is_unread(struct printer *p, const struct code_line *l)
-{
-	return l->name && !has_word(p, &p->read, l->name, l->len);
-}
-
-/* The body without variables that nobody reads: formulas that were printed for their place alone,
- * and what blocks give or carry. Each variable has a name of its own. From the last line to the
- * first, what reads a name is known before the line that sets it, but for what a step of a loop
- * reads of the one before. */
-static const char *without_unread(struct printer *p, const char *body)
-{
-	struct strbuf out = {.arena = p->cx->arena};
-	struct code_lines lines = {{0}};
-	bool more = true;
-
-	find_lines(p, body, &lines);
-	for (uint32_t i = 0; i < p->buffers.len; i++) /* rooms.c prints their lengths */
-		if (p->buffers.at[i].open)
-			add_mentioned(p, &p->read, p->buffers.at[i].count,
-				      strchr(p->buffers.at[i].count, 0));
-	const char *end = body + strlen(body);
-	while (more) {
-		more = false;
-		for (uint32_t i = lines.at.len; i-- > 0;) {
-			struct code_line *l = &lines.at.at[i];
-			if (l->kept || (!l->writes && is_unread(p, l)))
-				continue;
-			add_mentioned(p, &p->read, l->name ? l->name + l->len : l->at,
-				      i + 1 < lines.at.len ? l[1].at : end);
-			l->kept = more = true;
-		}
-	}
-	for (uint32_t i = 0; i < lines.at.len; i++) {
-		const struct code_line *l = &lines.at.at[i];
-		const char *from = l->at;
-		if (!l->kept)
-			continue;
-		if (is_unread(p, l)) { /* what it calls counts */
-			sb_printf(&out, "%.*s(void)", (int)strspn(from, "\t"), from);
-			from = strstr(l->name, "= ") + 2;
-		}
-		sb_add(&out, from, (size_t)(next_line(from) - from));
-	}
-	return out.s ? out.s : "";
-}
-
 static void print_header(struct printer *p, const struct interface *f, const char *work,
 			 struct strbuf *to)
 {
@@ -438,8 +325,9 @@ static const char *with_known_lengths(struct printer *p, const char *checks, con
 static void print_file(struct printer *p, const struct interface *f, const char *checks,
 		       struct strbuf *to, const struct strbuf *header)
 {
-	const char *body = without_unread(p, p->out.s ? p->out.s : "");
-	struct loops l = loops_as_functions(p, f, body);
+	struct body body = read_body(p, p->out.s ? p->out.s : "");
+	drop_unread_lines(p, &body);
+	struct loops l = loops_as_functions(p, f, body_text(p, &body));
 	const char *start = with_known_lengths(p, checks, placed(p, l.run));
 	struct strbuf run = {.arena = p->cx->arena};
 

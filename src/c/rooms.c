@@ -84,7 +84,7 @@ static void read_changes(struct taking *t, const char *line, uint32_t in, uint32
 }
 
 /* The places of arrays, by buffer, and what gives a value to what their lengths are made of */
-static struct spot *read_body(struct taking *t, const char *body)
+static struct spot *find_arrays(struct taking *t, const char *body)
 {
 	struct printer *p = t->p;
 	struct spot *arrays = new_array(p->cx->arena, struct spot, p->buffers.len + 1u);
@@ -281,7 +281,7 @@ const char *with_rooms(struct printer *p, const char *body)
 				add_word(p, &t.names, n, len);
 	}
 	t.names_of = new_array(p->cx->arena, const char *, p->buffers.len + 1u);
-	struct spot *arrays = read_body(&t, body);
+	struct spot *arrays = find_arrays(&t, body);
 	for (uint32_t i = 1; i <= p->buffers.len; i++)
 		if (arrays[i].at)
 			take_room(&t, i, spot_of(&t, &p->buffers.at[i - 1], arrays[i]));

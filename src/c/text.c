@@ -95,6 +95,19 @@ bool is_comment(const char *s)
 	return *s == '/';
 }
 
+const char *behind(const char *s, const char *word)
+{
+	size_t n = strlen(word);
+
+	return strncmp(s, word, n) ? s : s + n;
+}
+
+bool is_name(const char *s, char before)
+{
+	return !(*s >= '0' && *s <= '9') && before != '.' && before != '>' &&
+	       strncmp(s, "ptgc_", 5);
+}
+
 const char *next_identifier(const char *s, const char *end, size_t *len)
 {
 	for (bool first = true; s < end; first = false) {
@@ -107,9 +120,7 @@ const char *next_identifier(const char *s, const char *end, size_t *len)
 			continue;
 		}
 		size_t n = word_length(s);
-		bool member = !first && (s[-1] == '.' || s[-1] == '>');
-		bool own = *s == 'p' && !strncmp(s, "ptgc_", 5);
-		if (!member && !own && !(*s >= '0' && *s <= '9')) {
+		if (is_name(s, first ? 0 : s[-1])) {
 			*len = n;
 			return s;
 		}
@@ -330,6 +341,15 @@ uint32_t add_sym(struct printer *p, struct words *w, const struct sym *s)
 void add_word(struct printer *p, struct words *w, const char *word, size_t len)
 {
 	add_sym(p, w, intern(p->cx, word, len));
+}
+
+void add_names(struct printer *p, struct words *to, const char *code)
+{
+	const char *end = code + strlen(code);
+	size_t len;
+
+	for (const char *s = code; (s = next_identifier(s, end, &len)) != NULL; s += len)
+		add_word(p, to, s, len);
 }
 
 static int compare_words(const void *name, const void *word)

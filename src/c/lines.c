@@ -1,0 +1,109 @@
+/*
+ * lines.c: the body of run() as lines, each of which is read once. In: text of C, as it was
+ * printed. Out: for each line the names that it has, which of them it changes, and which one it
+ * defines. What is done to the body before it is a text again is done to its lines: unread.c,
+ * copies.c, outline.c, rooms.c, in this order.
+ */
+#include <string.h>
+
+#include "c/internal.h"
+
+static const char *const types[] = {
+	"bool",   "double", "float",    "int",      "int16_t",  "int32_t", "int64_t",
+	"int8_t", "size_t", "uint16_t", "uint32_t", "uint64_t", "uint8_t",
+};
+/* What loops and formulas say beside types. Other words, such as return or w, count as names: as
+ * nothing defines them, outline.c takes no code that has one. */
+static const char *const plain_words[] = {
+	"INFINITY", "INT16_MAX", "INT16_MIN", "INT32_MAX", "INT32_MIN",  "INT64_MAX",  "INT64_MIN",
+	"INT8_MAX", "INT8_MIN",  "NAN",       "UINT8_MAX", "UINT16_MAX", "UINT32_MAX", "UINT64_MAX",
+	"const",    "else",      "false",     "for",       "if",         "sizeof",     "true",
+};
+
+static void know_words(struct printer *p)
+{
+	for (size_t i = 0; i < countof(types); i++)
+		add_word(p, &p->c_words, types[i], strlen(types[i]));
+	for (size_t i = 0; i < countof(plain_words); i++)
+		add_word(p, &p->c_words, plain_words[i], strlen(plain_words[i]));
+}
+
+static void find_names(struct printer *p, struct code_line *l)
+{
+	const char *end = l->text + l->len;
+	size_t n;
+
+	for (const char *s = l->text; s < end; s += n ? n : 1) {
+		n = is_word(*s) ? word_length(s) : 0;
+		if (!n || !is_name(s, s > l->text ? s[-1] : 0))
+			continue;
+		const struct sym *name = intern(p->cx, s, n);
+		if (sym_number(&p->c_words, name) != UINT32_MAX)
+			continue;
+		*vec_push(p->cx->arena, &l->names) = (struct mention){.name = name,
+								      .at = (uint32_t)(s - l->text),
+								      .changed = is_changed(s, n),
+								      .address = s[-1] == '&'};
+	}
+}
+
+/* `for (int64_t i = 0; ...`, `const double x = ...`, `double *const a = ...`, `float sums[8] = ...`
+ */
+static void find_definition(struct printer *p, struct code_line *l)
+{
+	const char *from = behind(l->text, "for ("), *element = behind(from, "const ");
+	size_t n = word_length(element);
+
+	if (!l->names.len || element[n] != ' ' ||
+	    word_number(p, &p->c_words, element, n) >= countof(types))
+		return;
+	const char *star = behind(element + n + 1, "*"), *name = behind(star, "const ");
+	bool points = star[-1] == '*';
+	if (!points)
+		name = star;
+	size_t len = word_length(name);
+	if (!len || !strchr(" ;[", name[len]))
+		return;
+	if (name[len] == '[')
+		l->defines = "";
+	else
+		l->defines = points ? intern(p->cx, from, (size_t)(star - from))->s
+				    : intern(p->cx, element, n + 1)->s;
+}
+
+void read_line(struct printer *p, const char *s, struct body *b)
+{
+	struct code_line l = {.tabs = (uint32_t)strspn(s, "\t")};
+
+	l.text = s + l.tabs;
+	l.len = (uint32_t)(line_end(l.text) - l.text);
+	if (*l.text != '/') {
+		find_names(p, &l);
+		find_definition(p, &l);
+	}
+	*vec_push(p->cx->arena, &b->lines) = l;
+}
+
+struct body read_body(struct printer *p, const char *text)
+{
+	struct body b = {{0}};
+
+	know_words(p);
+	for (const char *s = text; *s; s = next_line(s))
+		read_line(p, s, &b);
+	return b;
+}
+
+void put_line(const struct code_line *l, struct strbuf *to)
+{
+	sb_add(to, l->text - l->tabs, l->tabs + l->len + 1u);
+}
+
+const char *body_text(struct printer *p, const struct body *b)
+{
+	struct strbuf out = {.arena = p->cx->arena};
+
+	for (uint32_t i = 0; i < b->lines.len; i++)
+		put_line(&b->lines.at[i], &out);
+	return out.s ? out.s : "";
+}
