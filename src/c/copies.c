@@ -1,5 +1,5 @@
 /*
- * copies.c: loops that only copy, as calls. In: a body of run(). Out: the same, with a call of
+ * copies.c: loops that only copy, as calls. In: the lines of run(). Out: the same, with a call of
  * ptgc_copy() for `for (...; j < 10; ++j) a[(i * 32) + (4 + j)] = b[(i * 10) + j]`. At -O3 gcc does
  * so by itself, but long files ask for less.
  */
@@ -44,87 +44,79 @@ static bool counts_by_one(struct printer *p, const char *index, size_t len, cons
 	return true;
 }
 
-/* The type of the elements of the array with that name; NULL: it is none that has a name outside */
-static const char *element_type(struct printer *p, const struct variables *known, const char *name,
-				size_t len)
-{
-	uint32_t k = word_number(p, &known->words, name, len);
-	const char *type = k == UINT32_MAX ? "" : known->at.at[k].type;
-
-	if (!strchr(type, '*'))
-		return NULL;
-	return !strncmp(type, "const ", 6) ? type + 6 : type;
-}
-
 /* An element `a[index]` where the variable counts: its array, and the text of the first place */
 struct side {
-	const char *name, *first;
-	size_t len;
+	const struct sym *name;
+	const char *first;
 };
 
-/* Reads the side at s, which ends with `end`; behind it, or NULL: it is something else */
-static const char *read_side(struct printer *p, const char *s, const char *end,
-			     const char *variable, struct side *side)
+/* Reads the side at s, in the line l, which ends with `end`; behind it, or NULL: it is something
+ * else */
+static const char *read_side(struct printer *p, const struct code_line *l, const char *s,
+			     const char *end, const char *variable, struct side *side)
 {
-	side->name = s;
-	side->len = word_length(s);
-	const char *index = s + side->len, *close;
+	const struct mention *m = l->names.at, *none = m + l->names.len;
 
-	if (!side->len || *index++ != '[' || !(close = find_in_line(index, end)) ||
+	while (m < none && l->text + m->at != s)
+		m++;
+	if (m == none)
+		return NULL;
+	side->name = m->name;
+	const char *index = s + m->name->len, *close;
+	if (*index++ != '[' || !(close = strstr(index, end)) || close >= l->text + l->len ||
 	    !counts_by_one(p, index, (size_t)(close - index), variable, &side->first))
 		return NULL;
 	return close + strlen(end);
 }
 
-/* The call for the loop that begins with the line at s, and where the loop ends; NULL: it does more
- * than to copy */
-static const char *copy_of(struct printer *p, const struct variables *known, const char *s,
-			   const char **end)
+/* The type of elements of an array, if that is its type as a parameter */
+static const char *element_type(const char *type)
 {
-	size_t tabs = strspn(s, "\t");
+	return type && strchr(type, '*') ? behind(type, "const ") : NULL;
+}
+
+/* The call for the loop of three lines at l, with its tabs; NULL: it does more than to copy */
+static const char *copy_of(struct printer *p, const char *const *types, const struct code_line *l)
+{
+	const char *begin = "for (int64_t ";
 	struct side to, from;
 	int64_t count;
 
-	s += tabs;
-	if (strncmp(s, "for (int64_t ", 13))
+	if (behind(l->text, begin) == l->text || l[2].tabs != l->tabs || *l[2].text != '}')
 		return NULL;
-	const char *variable = textf(p, "%.*s", (int)word_length(s + 13), s + 13);
-	const char *head = textf(p, "for (int64_t %s = 0; %s < ", variable, variable);
-	const char *tail = textf(p, "; ++%s) {", variable), *most = s + strlen(head);
-	if (strncmp(s, head, strlen(head)) || !(s = find_in_line(most, tail)))
+	const char *variable = l->names.at[0].name->s;
+	const char *head = textf(p, "%s%s = 0; %s < ", begin, variable, variable);
+	const char *tail = textf(p, "; ++%s) {", variable), *most = behind(l->text, head);
+	const char *end = find_in_line(l, tail);
+	if (most == l->text || !end)
 		return NULL;
-	most = textf(p, "%.*s", (int)(s - most), most);
+	most = textf(p, "%.*s", (int)(end - most), most);
 	if (is_number_text(most, &count) && count < SHORT_COPY)
 		return NULL;
-	s += strlen(tail) + 1;
-	s = read_side(p, s + strspn(s, "\t"), "] = ", variable, &to);
-	s = s ? read_side(p, s, "];", variable, &from) : NULL;
-	const char *close = textf(p, "\n%.*s}\n", (int)tabs, TABS);
-	if (!s || strncmp(s, close, strlen(close)))
+	const char *s = read_side(p, &l[1], l[1].text, "] = ", variable, &to);
+	s = s ? read_side(p, &l[1], s, "];", variable, &from) : NULL;
+	if (!s || *s != '\n' || to.name == from.name)
 		return NULL;
-	*end = s + strlen(close);
-	const char *type = element_type(p, known, to.name, to.len),
-		   *other = element_type(p, known, from.name, from.len);
-	if (!type || !other || strcmp(type, other) ||
-	    (to.len == from.len && !memcmp(to.name, from.name, to.len)))
+	const char *type = element_type(types[to.name->number]),
+		   *other = element_type(types[from.name->number]);
+	if (!type || !other || strcmp(type, other))
 		return NULL;
-	return textf(p, "ptgc_copy(%.*s%s, %.*s%s, %s, sizeof(*%.*s));\n", (int)to.len, to.name,
-		     to.first, (int)from.len, from.name, from.first, most, (int)to.len, to.name);
+	return textf(p, "%.*sptgc_copy(%s%s, %s%s, %s, sizeof(*%s));\n", (int)l->tabs, TABS,
+		     to.name->s, to.first, from.name->s, from.first, most, to.name->s);
 }
 
-const char *with_copies(struct printer *p, const struct variables *known, const char *body)
+void copies_as_calls(struct printer *p, const char *const *types, struct body *b)
 {
-	struct strbuf out = {.arena = p->cx->arena};
+	struct body out = {{0}};
 
-	for (const char *s = body, *end; *s; s = end) {
-		const char *call = copy_of(p, known, s, &end);
+	for (uint32_t i = 0; i < b->lines.len; i++) {
+		const struct code_line *l = &b->lines.at[i];
+		const char *call = i + 2 < b->lines.len ? copy_of(p, types, l) : NULL;
 		if (call) {
-			sb_add(&out, s, strspn(s, "\t"));
-			sb_str(&out, call);
-			continue;
-		}
-		end = next_line(s);
-		sb_add(&out, s, (size_t)(end - s));
+			read_line(p, call, &out);
+			i += 2;
+		} else
+			*vec_push(p->cx->arena, &out.lines) = *l;
 	}
-	return out.s ? out.s : "";
+	*b = out;
 }

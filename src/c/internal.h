@@ -346,6 +346,7 @@ struct body read_body(struct printer *p, const char *text);
 void read_line(struct printer *p, const char *s, struct body *b); /* the next one of b */
 const char *body_text(struct printer *p, const struct body *b);
 void put_line(const struct code_line *l, struct strbuf *to);
+const char *find_in_line(const struct code_line *l, const char *text); /* NULL: it has it nowhere */
 
 /* unread.c */
 void drop_unread_lines(struct printer *p, struct body *b);
@@ -401,22 +402,15 @@ void forget_lengths_of_steps(struct printer *p, const struct growth *g);
 void give_stacks(struct printer *p, struct growth *g);
 
 /* work.c; sizes: the names of those of inputs */
-const char *find_in_line(const char *s, const char *text); /* NULL: the line at s has it nowhere */
-/* Of the lines from s to before end: characters of code, each as often as it is run */
-double work_of(struct printer *p, const struct words *sizes, const char *s, const char *end);
-/* How many rounds the loop has that a line without its tabs begins, `for (...; i < 40; i += 8)`: 5.
- * 1: the line begins none */
-double rounds_of(struct printer *p, const struct words *sizes, const char *s);
+/* Of the lines: characters of code, each as often as it is run */
+double work_of(struct printer *p, const struct words *sizes, const struct code_line *const *lines,
+	       uint32_t count);
+/* How many rounds the loop has that the line begins, `for (...; i < 40; i += 8)`: 5. 1: it begins
+ * none */
+double rounds_of(struct printer *p, const struct words *sizes, const struct code_line *l);
 
-/* copies.c */
-struct variable {
-	const char *name, *type; /* of a parameter; type "": an array on the stack */
-};
-struct variables {
-	struct words words;
-	vec(struct variable) at; /* by number of a word */
-};
-const char *with_copies(struct printer *p, const struct variables *known, const char *body);
+/* copies.c; types: of variables, by number of the name, as `defines` of a line */
+void copies_as_calls(struct printer *p, const char *const *types, struct body *b);
 
 /* library.c */
 /* The chunks of lib/c that the code needs */
@@ -428,13 +422,12 @@ const char *set_apart(struct printer *p, const char **texts, uint32_t count);
 /* outline.c */
 enum tier { HEAVY, LIGHT, COLD, TIERS };
 struct loops {
-	const char *run;              /* the body, without marks of pieces */
 	const char *functions[TIERS]; /* that a long one calls: those that do the most, most others,
 					 those that do next to nothing */
 	bool run_is_cold;             /* beside them, the body itself does next to nothing */
 };
-struct loops loops_as_functions(struct printer *p, const struct interface *f, const char *body);
-bool is_piece_mark(const char *s); /* the line at s */
+/* Leaves in b what stays in run(), without marks of pieces. */
+struct loops loops_as_functions(struct printer *p, const struct interface *f, struct body *b);
 
 /* walk.c */
 void print_block(struct printer *p, const struct block *b);

@@ -94,6 +94,11 @@ struct body read_body(struct printer *p, const char *text)
 	return b;
 }
 
+const char *find_in_line(const struct code_line *l, const char *text)
+{
+	return memmem(l->text, l->len, text, strlen(text));
+}
+
 void put_line(const struct code_line *l, struct strbuf *to)
 {
 	sb_add(to, l->text - l->tabs, l->tabs + l->len + 1u);

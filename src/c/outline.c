@@ -1,6 +1,6 @@
 /*
- * outline.c: loops of a long body as functions. In: the body of run(). Out: the body with calls in
- * the places of loops, and the functions. Loops that differ in names alone are one function.
+ * outline.c: loops of a long body as functions. In: the lines of run(). Out: the lines with calls
+ * in the places of loops, and the functions. Loops that differ in names alone are one function.
  * Compilers take time for each loop, for each function, and for a long function more than for its
  * parts.
  *
@@ -21,6 +21,7 @@
 #define MOST_PARAMETERS   100 /* C compilers must take 127 */
 #define COLD_SHARE        0.01 /* of all work: what functions that are not optimised may do together */
 #define RUN_SHARE         0.05 /* and what run() may do itself that is not */
+#define NAME_IN_KEY       "\4" /* a byte that no line has */
 
 /* Pieces that differ in names alone */
 struct kind {
@@ -29,7 +30,18 @@ struct kind {
 	uint32_t count; /* how many there are */
 	uint32_t lines;
 	enum tier tier;
-	vec(uint32_t) groups; /* the functions that begin with one */
+};
+struct name_in_code {
+	const struct sym *name;
+	const char *type; /* of the parameter; NULL: the code defines it */
+};
+struct code { /* lines that are, or may be, those of a function */
+	vec(const struct code_line *) lines;
+	vec(struct name_in_code) names; /* in their order */
+	const struct sym *result;       /* the variable that it changes; NULL: none */
+	/* The lines with numbers for their names, and the types of these: what makes the function
+	 * that it is */
+	const struct sym *key;
 };
 enum item_is {
 	PIECE,
@@ -37,282 +49,238 @@ enum item_is {
 	DEFINITION, /* one that reads no array: it may stand earlier; or a comment */
 	LINE,       /* it stays where it is */
 };
-struct item { /* of the body */
-	const char *s, *end;
-	const struct code *code; /* NULL: it is none */
+struct item {               /* of the body */
+	uint32_t from, end; /* its lines */
 	enum item_is is;
-	uint32_t kind; /* of a piece */
-	bool result;   /* the piece changes a variable */
-	bool repeated; /* it and a neighbour stand side by side, in this order, elsewhere, too */
+	struct code code; /* of a piece or a store */
+	uint32_t kind;    /* of a piece */
+	bool repeated;    /* it and a neighbour stand side by side, in this order, elsewhere, too */
 };
 struct function {
 	const char *name, *text;
-	const char *key; /* see piece_key() */
 	enum tier tier;
-	vec(struct item) items; /* of code: the first that it was made of */
 };
 /* A loop of run() that is no function, as it makes room, and is not at its end yet */
 struct open_loop {
 	size_t tabs;
 	double rounds;
 };
+/* Where a name was last met */
+struct meeting {
+	uint32_t code;   /* number of it */
+	uint32_t number; /* of the name there, + 1; 0: it has none yet */
+	bool own;        /* the code defines it */
+};
 struct outline {
 	struct printer *p;
-	struct variables known;
+	const struct body *b;
+	uint32_t *end_of;    /* by line that a piece may begin with: the line behind it */
+	const char **types;  /* by number of a name: as `defines` of a line */
+	struct meeting *met; /* the same */
+	uint32_t codes;      /* that were read */
+	struct strbuf key;   /* of the last one */
+	const struct sym *bad, *top;
 	struct words sizes; /* of inputs */
 	vec(struct item) items;
-	struct words kind_keys; /* texts of pieces in which names are numbers */
+	struct words kind_keys;
 	vec(struct kind) kinds; /* by number of a key */
-	struct words keys;      /* the same of functions */
+	struct words keys;      /* of functions */
 	vec(struct function) made;
+	struct words rows;  /* of code, from which functions were made, and what these begin with:
+			       see row_with() */
+	vec(bool) is_whole; /* by number of a row: a function does it, and no more */
 	vec(struct open_loop) around;
 	double work;      /* of what stays in run() */
 	bool run_is_cold; /* that is little */
 };
-struct use { /* of a name in code */
-	const char *at;
-	uint32_t len, number;
-};
-struct code {
-	const char *s, *end;
-	struct words names; /* in their order */
-	vec(bool) own;      /* by number of a name: the piece defines it */
-	vec(struct use) uses;
-	const char *result; /* the variable that it changes; NULL: none */
-};
 
-static const char *const types[] = {
-	"bool",   "double", "float",    "int",      "int16_t",  "int32_t", "int64_t",
-	"int8_t", "size_t", "uint16_t", "uint32_t", "uint64_t", "uint8_t",
-};
-/* What a piece may say beside names, numbers and types: find_variables() refuses a piece with any
- * other word, such as return, while, w or top. */
-static const char *const plain_words[] = {
-	"INFINITY", "INT16_MAX", "INT16_MIN", "INT32_MAX", "INT32_MIN",  "INT64_MAX",  "INT64_MIN",
-	"INT8_MAX", "INT8_MIN",  "NAN",       "UINT8_MAX", "UINT16_MAX", "UINT32_MAX", "UINT64_MAX",
-	"const",    "else",      "false",     "for",       "if",         "sizeof",     "true",
-};
+/* --- what is known of names --- */
 
-static bool is_word_of(const char *const *words, size_t count, const char *s, size_t len)
+static void know(struct outline *o, const struct sym *name, const char *type)
 {
-	for (size_t i = 0; i < count; i++)
-		if (words[i][0] == *s && !strncmp(words[i], s, len) && !words[i][len])
-			return true;
-	return false;
+	if (!o->types[name->number])
+		o->types[name->number] = type;
 }
 
-static bool is_type(const char *s, size_t len)
+static void know_text(struct outline *o, const char *name, const char *type)
 {
-	return is_word_of(types, countof(types), s, len);
+	know(o, intern_str(o->p->cx, name), type);
 }
 
-/* The variable that the line at s defines, with its type as that of a parameter; NULL: none */
-static const char *defined_in(struct printer *p, const char *s, size_t *len, const char **type)
-{
-	s += strspn(s, "\t");
-	s += strncmp(s, "for (", 5) ? 0 : 5;
-	const char *from = s;
-	s += strncmp(s, "const ", 6) ? 0 : 6;
-	size_t n = word_length(s);
-	if (!is_type(s, n) || s[n] != ' ')
-		return NULL;
-	const char *element = s, *name = s + n + 1;
-	bool points = *name == '*';
-	name += points;
-	name += points && !strncmp(name, "const ", 6) ? 6 : 0;
-	*len = word_length(name);
-	if (!*len || !strchr(" ;[", name[*len]))
-		return NULL;
-	if (name[*len] == '[')
-		*type = "";
-	else if (points)
-		*type = textf(p, "%.*s *", (int)(element + n - from), from);
-	else
-		*type = textf(p, "%.*s ", (int)n, element);
-	return name;
-}
-
-static void know(struct outline *o, const char *name, size_t len, const char *type)
-{
-	struct printer *p = o->p;
-
-	if (has_word(p, &o->known.words, name, len))
-		return;
-	add_word(p, &o->known.words, name, len);
-	*vec_push(p->cx->arena, &o->known.at) =
-		(struct variable){.name = textf(p, "%.*s", (int)len, name), .type = type};
-}
-
-static void know_all_in(struct outline *o, const char *text)
-{
-	const char *type, *name;
-	size_t len;
-
-	for (const char *s = text; *s; s = *line_end(s) ? next_line(s) : line_end(s))
-		if ((name = defined_in(o->p, s, &len, &type)) != NULL)
-			know(o, name, len, type);
-}
-
-/* Arrays of constants, and what the caller gives */
-static void know_inputs(struct outline *o, const struct interface *f)
+/* Arrays of constants, what the caller gives, and what lines define */
+static void know_all(struct outline *o, const struct interface *f)
 {
 	struct printer *p = o->p;
 
 	for (uint32_t i = 0; i < p->constants.len; i++) {
 		const struct value *v = p->constants.at[i].v;
-		const char *name = held(p, v)->name;
-		know(o, name, strlen(name), textf(p, "const %s *", memory_type(v->data->dtype)));
+		know_text(o, held(p, v)->name, textf(p, "const %s *", memory_type(v->data->dtype)));
 	}
 	for (uint32_t i = 0; i < f->sizes.len; i++) {
-		const char *name = f->sizes.at[i].name;
-		know(o, name, strlen(name), "int64_t ");
-		add_word(p, &o->sizes, name, strlen(name));
+		know_text(o, f->sizes.at[i].name, "int64_t ");
+		add_word(p, &o->sizes, f->sizes.at[i].name, strlen(f->sizes.at[i].name));
 	}
 	for (uint32_t i = 0; i < p->known.len; i++)
-		know(o, p->known.at[i].name, strlen(p->known.at[i].name), "int64_t ");
+		know_text(o, p->known.at[i].name, "int64_t ");
 	for (uint32_t i = 0; i < f->in.len; i++) {
 		const struct type *t = &f->in.at[i].v->type;
-		know(o, f->in.at[i].name, strlen(f->in.at[i].name),
-		     t->rank ? textf(p, "const %s *", memory_type(t->dtype))
-			     : textf(p, "%s ", number_type(t->dtype)));
+		know_text(o, f->in.at[i].name,
+			  t->rank ? textf(p, "const %s *", memory_type(t->dtype))
+				  : textf(p, "%s ", number_type(t->dtype)));
 	}
 	if (p->flags)
-		know(o, "bad", 3, "int *");
+		know(o, o->bad, "int *");
+	for (uint32_t i = 0; i < o->b->lines.len; i++) {
+		const struct code_line *l = &o->b->lines.at[i];
+		if (l->defines)
+			know(o, l->names.at[0].name, l->defines);
+	}
 }
 
-/* The next name of a variable at s, or before the end; NULL: there is none */
-static const char *next_name(const char *s, const char *end, size_t *len)
-{
-	for (; (s = next_identifier(s, end, len)) != NULL; s += *len)
-		if (!is_type(s, *len) && !is_word_of(plain_words, countof(plain_words), s, *len))
-			return s;
-	return NULL;
-}
+/* --- code --- */
 
-/* Has the piece all that a function needs? */
-static bool find_variables(struct outline *o, struct code *c)
+/* Is the name that the code does not define one that a function may have as a parameter? What the
+ * code changes must be the one result. */
+static bool may_be_parameter(const struct outline *o, struct code *c, const struct mention *m)
 {
-	struct printer *p = o->p;
-	struct words own = {.at = {0}};
-	const char *type;
-	size_t len;
+	const char *type = o->types[m->name->number];
 
-	for (const char *s = c->s; s < c->end; s = next_line(s)) {
-		const char *name = defined_in(p, s, &len, &type);
-		if (name)
-			add_word(p, &own, name, len);
-	}
-	for (const char *s = c->s; (s = next_name(s, c->end, &len)) != NULL; s += len) {
-		const struct sym *name = intern(p->cx, s, len);
-		bool mine = sym_number(&own, name) != UINT32_MAX;
-		uint32_t k = mine ? 0 : sym_number(&o->known.words, name);
-		if (!mine && (k == UINT32_MAX || !o->known.at.at[k].type[0]))
-			return false;
-		const struct variable *v = mine ? NULL : &o->known.at.at[k];
-		if (v && !strcmp(v->name, "bad") != (s[-1] == '&'))
-			return false;
-		if (v && is_changed(s, len)) {
-			if (strchr(v->type, '*') || (c->result && strcmp(c->result, v->name)))
-				return false;
-			c->result = v->name;
-		}
-		uint32_t number = add_sym(p, &c->names, name);
-		if (number == c->own.len)
-			*vec_push(p->cx->arena, &c->own) = mine;
-		*vec_push(p->cx->arena, &c->uses) = (struct use){s, (uint32_t)len, number};
-	}
+	if (!type || !*type || (m->name == o->bad) != m->address)
+		return false;
+	if (!m->changed)
+		return true;
+	if (strchr(type, '*') || (c->result && c->result != m->name))
+		return false;
+	c->result = m->name;
 	return true;
 }
 
-/* The variable that name k of the piece is outside; NULL: it is the piece's own */
-static const struct variable *parameter(const struct outline *o, const struct code *c, uint32_t k)
+/* The number of the name in the code; UINT32_MAX: no function can have it */
+static uint32_t number_in(struct outline *o, struct code *c, const struct mention *m)
 {
-	const struct sym *s = c->names.at.at[k];
+	struct meeting *met = &o->met[m->name->number];
 
-	return c->own.at[k] ? NULL : &o->known.at.at[sym_number(&o->known.words, s)];
+	if (met->code != o->codes)
+		*met = (struct meeting){.code = o->codes};
+	if (!met->own && !may_be_parameter(o, c, m))
+		return UINT32_MAX;
+	if (!met->number) {
+		const char *type = met->own ? NULL : o->types[m->name->number];
+		*vec_push(o->p->cx->arena, &c->names) = (struct name_in_code){m->name, type};
+		met->number = c->names.len;
+	}
+	return met->number - 1;
 }
 
-/* The text from s to before end, with its lines `deep` tabs less deep */
-static void add_less_deep(struct strbuf *to, const char *s, const char *end, size_t deep)
+/* Finds the names of the code, by its lines, and its key; false: no function can have them */
+static bool read_code(struct outline *o, struct code *c)
 {
-	for (size_t skipped = deep; s < end; s++) {
-		if (*s == '\t' && skipped < deep) {
-			skipped++;
-			continue;
+	struct strbuf *key = &o->key;
+	uint32_t deep = c->lines.at[0]->tabs;
+
+	key->len = 0;
+	o->codes++;
+	for (uint32_t i = 0; i < c->lines.len; i++)
+		if (c->lines.at[i]->defines)
+			o->met[c->lines.at[i]->names.at[0].name->number] =
+				(struct meeting){.code = o->codes, .own = true};
+	for (uint32_t i = 0; i < c->lines.len; i++) {
+		const struct code_line *l = c->lines.at[i];
+		const char *s = l->text;
+		sb_add(key, TABS, l->tabs > deep ? l->tabs - deep : 0);
+		for (uint32_t k = 0; k < l->names.len; k++) {
+			const struct mention *m = &l->names.at[k];
+			uint32_t number = number_in(o, c, m);
+			if (number == UINT32_MAX)
+				return false;
+			sb_add(key, s, (size_t)(l->text + m->at - s));
+			sb_str(key, NAME_IN_KEY);
+			sb_add(key, (const char *)&number, sizeof(number));
+			s = l->text + m->at + m->name->len;
 		}
-		skipped = *s == '\n' ? 0 : deep;
-		sb_add(to, s, 1);
+		sb_add(key, s, (size_t)(l->text + l->len + 1 - s));
 	}
+	for (uint32_t k = 0; k < c->names.len; k++) {
+		sb_str(key, c->names.at[k].type ? c->names.at[k].type : ";");
+		if (c->names.at[k].name == c->result)
+			sb_str(key, "result");
+	}
+	c->key = intern(o->p->cx, key->s, key->len);
+	return true;
 }
 
-/* The text of a piece with numbers for its names, and their types: what makes it the function that
- * it is */
-static const char *piece_key(const struct outline *o, const struct code *c)
+static void add_lines(struct outline *o, struct code *c, uint32_t from, uint32_t end)
 {
-	struct strbuf key = {.arena = o->p->cx->arena};
-	size_t deep = strspn(c->s, "\t");
-	const char *s = c->s + deep;
-
-	for (uint32_t i = 0; i < c->uses.len; i++) {
-		const struct use *u = &c->uses.at[i];
-		add_less_deep(&key, s, u->at, deep);
-		sb_printf(&key, "#%u", u->number);
-		s = u->at + u->len;
-	}
-	add_less_deep(&key, s, c->end, deep);
-	for (uint32_t k = 0; k < c->names.at.len; k++) {
-		const struct variable *v = parameter(o, c, k);
-		sb_printf(&key, "%s%s", v ? v->type : ";",
-			  v && c->result == v->name ? "result" : "");
-	}
-	return key.s;
+	for (; from < end; from++)
+		*vec_push(o->p->cx->arena, &c->lines) = &o->b->lines.at[from];
 }
 
-/* The lines of the piece, `deep` tabs less deep. &bad is a parameter there. */
-static void add_lines(struct strbuf *to, const struct code *c, size_t deep)
+/* --- functions --- */
+
+static bool is_piece_mark(const struct code_line *l)
 {
-	for (const char *s = c->s; s < c->end; s = next_line(s)) {
-		const char *end = line_end(s);
-		size_t tabs = strspn(s, "\t");
-		s += tabs < deep ? tabs : deep;
-		if (is_piece_mark(s))
-			continue;
-		for (const char *at = s; at < end; at++)
-			if (!strncmp(at, "&bad", 4) && !is_word(at[4])) {
-				sb_add(to, s, (size_t)(at - s));
-				s = at + 1;
-			}
-		sb_add(to, s, (size_t)(end + 1 - s));
-	}
+	return *l->text == PIECE_BEGIN[0] || *l->text == PIECE_END[0];
 }
 
-static struct function *make_function(struct outline *o, const struct code *c, const char *key,
-				      enum tier tier)
+/* The line of a function, `deep` tabs less deep. &bad is a parameter there. */
+static void put_line_of(const struct outline *o, struct strbuf *to, const struct code_line *l,
+			uint32_t deep)
+{
+	const char *s = l->text;
+
+	sb_add(to, TABS, l->tabs > deep ? l->tabs - deep : 0);
+	for (uint32_t k = 0; k < l->names.len; k++)
+		if (l->names.at[k].name == o->bad) {
+			const char *at = l->text + l->names.at[k].at;
+			sb_add(to, s, (size_t)(at - 1 - s));
+			s = at;
+		}
+	sb_add(to, s, (size_t)(l->text + l->len + 1 - s));
+}
+
+static void make_function(struct outline *o, const struct code *c, enum tier tier)
 {
 	struct printer *p = o->p;
 	struct strbuf text = {.arena = p->cx->arena}, *to = &text;
-	const char *name = fresh_in_file(p, "loop"), *type = "void ";
+	const char *name = fresh_in_file(p, "loop");
 	uint32_t n = 0;
 
-	for (uint32_t k = 0; k < c->names.at.len; k++) {
-		const struct variable *v = parameter(o, c, k);
-		type = v && c->result == v->name ? v->type : type;
-	}
-	sb_printf(to, "PTGC_CALL %s%s(", type, name);
-	for (uint32_t k = 0; k < c->names.at.len; k++) {
-		const struct variable *v = parameter(o, c, k);
-		if (v)
-			sb_printf(to, "%s%s%s", n++ ? ", " : "", v->type, v->name);
-	}
+	sb_printf(to, "PTGC_CALL %s%s(", c->result ? o->types[c->result->number] : "void ", name);
+	for (uint32_t k = 0; k < c->names.len; k++)
+		if (c->names.at[k].type)
+			sb_printf(to, "%s%s%s", n++ ? ", " : "", c->names.at[k].type,
+				  c->names.at[k].name->s);
 	sb_str(to, n ? ")\n{\n" : "void)\n{\n");
-	add_lines(to, c, strspn(c->s, "\t") - 1);
+	for (uint32_t i = 0; i < c->lines.len; i++)
+		if (!is_piece_mark(c->lines.at[i]))
+			put_line_of(o, to, c->lines.at[i], c->lines.at[0]->tabs - 1);
 	if (c->result)
-		sb_printf(to, "\treturn %s;\n", c->result);
+		sb_printf(to, "\treturn %s;\n", c->result->s);
 	sb_str(to, "}\n\n");
-	struct function *f = vec_push(p->cx->arena, &o->made);
-	*f = (struct function){.name = name, .text = text.s, .key = key, .tier = tier};
-	return f;
+	*vec_push(p->cx->arena, &o->made) =
+		(struct function){.name = name, .text = text.s, .tier = tier};
 }
+
+/* A call of the function f in the place of the code c */
+static void put_call(struct outline *o, const struct code *c, const struct function *f,
+		     struct body *to)
+{
+	struct strbuf call = {.arena = o->p->cx->arena};
+	uint32_t n = 0;
+
+	sb_add(&call, TABS, c->lines.at[0]->tabs);
+	if (c->result)
+		sb_printf(&call, "%s = ", c->result->s);
+	sb_printf(&call, "%s(", f->name);
+	for (uint32_t k = 0; k < c->names.len; k++)
+		if (c->names.at[k].type)
+			sb_printf(&call, "%s%s%s", n++ ? ", " : "",
+				  c->names.at[k].name == o->bad ? "&" : "", c->names.at[k].name->s);
+	sb_str(&call, ");\n");
+	read_line(o->p, call.s, to);
+}
+
+/* --- work --- */
 
 static double rounds_around(const struct outline *o)
 {
@@ -323,39 +291,24 @@ static double rounds_around(const struct outline *o)
 	return n;
 }
 
-/* Where the piece that begins with the line at s ends: behind its last line; NULL: none begins */
-static const char *piece_end(const char *s)
+/* Loops that begin or end with the line, which stays in run() */
+static void follow_loop(struct outline *o, const struct code_line *l)
 {
-	size_t tabs = strspn(s, "\t");
-	bool marked = s[tabs] == PIECE_BEGIN[0];
-
-	if (!marked && (strncmp(s + tabs, "for (int64_t ", 13) || line_end(s)[-1] != '{'))
-		return NULL;
-	for (s = next_line(s); *s; s = next_line(s))
-		if (strspn(s, "\t") == tabs && s[tabs] == (marked ? PIECE_END[0] : '}'))
-			return next_line(s);
-	return NULL;
-}
-
-bool is_piece_mark(const char *s)
-{
-	s += strspn(s, "\t");
-	return *s == PIECE_BEGIN[0] || *s == PIECE_END[0];
-}
-
-/* Loops that begin or end with the line at s, which stays in run() */
-static void follow_loop(struct outline *o, const char *s)
-{
-	size_t tabs = strspn(s, "\t");
-	bool opens = line_end(s)[-1] == '{';
-
-	s += tabs;
-	if (o->around.len && *s == '}' && o->around.at[o->around.len - 1].tabs == tabs)
+	if (o->around.len && *l->text == '}' && o->around.at[o->around.len - 1].tabs == l->tabs)
 		o->around.len--;
-	if (!opens || strncmp(s, "for (", 5))
+	if (!l->len || l->text[l->len - 1] != '{' || behind(l->text, "for (") == l->text)
 		return;
-	struct open_loop loop = {.tabs = tabs, .rounds = rounds_of(o->p, &o->sizes, s)};
+	struct open_loop loop = {.tabs = l->tabs, .rounds = rounds_of(o->p, &o->sizes, l)};
 	*vec_push(o->p->cx->arena, &o->around) = loop;
+}
+
+/* A line that stays in run(). Those that make room for an array, or copy one, take no more time if
+ * they are not optimised. */
+static void add_work_of(struct outline *o, const struct code_line *l)
+{
+	if (!find_in_line(l, " *const ") && !find_in_line(l, "ptgc_take_room(") &&
+	    !find_in_line(l, "ptgc_copy("))
+		o->work += rounds_around(o) * work_of(o->p, &o->sizes, &l, 1);
 }
 
 static int by_work(const void *a, const void *b)
@@ -391,90 +344,99 @@ static void find_tiers(struct outline *o)
 
 /* --- the items of the body --- */
 
-/* `a[3] = b[i];` or a call of ptgc_copy() */
-static bool is_store(const char *s)
+/* Where the pieces end that may begin: loops, and what is marked */
+static void find_ends(struct outline *o)
 {
-	s += strspn(s, "\t");
-	size_t n = word_length(s);
-	return !strncmp(s, "ptgc_copy(", 10) || (n && s[n] == '[' && find_in_line(s, "] = "));
+	vec(uint32_t) loops = {0}; /* by tabs: the line that begins one, + 1; 0: none does */
+	uint32_t marked = 0;
+
+	o->end_of = new_array(o->p->cx->arena, uint32_t, o->b->lines.len);
+	for (uint32_t i = 0; i < o->b->lines.len; i++) {
+		const struct code_line *l = &o->b->lines.at[i];
+		while (loops.len <= l->tabs)
+			vec_push(o->p->cx->arena, &loops);
+		uint32_t *loop = &loops.at[l->tabs];
+		if (*l->text == PIECE_BEGIN[0])
+			marked = i;
+		else if (*l->text == PIECE_END[0])
+			o->end_of[marked] = i + 1;
+		else if (behind(l->text, "for (int64_t ") != l->text && l->text[l->len - 1] == '{')
+			*loop = i + 1;
+		else if (*l->text == '}' && *loop) {
+			o->end_of[*loop - 1] = i + 1;
+			*loop = 0;
+		}
+	}
+}
+
+/* `a[3] = b[i];` or a call of ptgc_copy() */
+static bool is_store(const struct code_line *l)
+{
+	const struct mention *m = l->names.at;
+
+	return behind(l->text, "ptgc_copy(") != l->text ||
+	       (l->names.len && !m->at && l->text[m->name->len] == '[' && find_in_line(l, "] = "));
 }
 
 /* `const int64_t n = b * 2;` or `double *const a = (double *)(w + o);` */
-static bool is_definition(const struct outline *o, const char *s)
+static bool is_definition(const struct outline *o, const struct code_line *l)
 {
-	const char *end = line_end(s), *type, *name;
-	size_t len;
-
-	if (find_in_line(s, " *const ") && find_in_line(s, " *)(w + "))
+	if (find_in_line(l, " *const ") && find_in_line(l, " *)(w + "))
 		return true;
-	if (strncmp(s + strspn(s, "\t"), "const ", 6) || !defined_in(o->p, s, &len, &type))
+	if (!l->defines || behind(l->text, "const ") == l->text)
 		return false;
-	for (; (name = next_name(s, end, &len)) != NULL; s = name + len) {
-		uint32_t k = word_number(o->p, &o->known.words, name, len);
-		bool top = len == 3 && !memcmp(name, "top", 3);
-		if (k == UINT32_MAX ? !top : strchr(o->known.at.at[k].type, '*') != NULL)
+	for (uint32_t i = 0; i < l->names.len; i++) {
+		const struct sym *name = l->names.at[i].name;
+		const char *type = o->types[name->number];
+		if (type ? strchr(type, '*') != NULL : name != o->top)
 			return false;
 	}
 	return true;
 }
 
-/* A line that stays in run(). Those that make room for an array, or copy one, take no more time if
- * they are not optimised. */
-static void add_work_of(struct outline *o, const char *s)
-{
-	const char *end = line_end(s);
-
-	if (!find_in_line(s, " *const ") && !find_in_line(s, "ptgc_take_room(") &&
-	    !find_in_line(s, "ptgc_copy("))
-		o->work += rounds_around(o) * work_of(o->p, &o->sizes, s, end);
-}
-
 static uint32_t kind_of(struct outline *o, const struct code *c)
 {
-	struct printer *p = o->p;
-	const char *key = piece_key(o, c);
 	double rounds = rounds_around(o);
+	uint32_t number = add_sym(o->p, &o->kind_keys, c->key);
 
-	if (!has_word(p, &o->kind_keys, key, strlen(key))) {
-		add_word(p, &o->kind_keys, key, strlen(key));
-		const char *text = textf(p, "%.*s", (int)(c->end - c->s), c->s);
-		*vec_push(p->cx->arena, &o->kinds) =
-			(struct kind){.lines = count_lines(text), .tier = LIGHT};
-	}
-	uint32_t number = word_number(p, &o->kind_keys, key, strlen(key));
+	if (number == o->kinds.len)
+		*vec_push(o->p->cx->arena, &o->kinds) =
+			(struct kind){.lines = c->lines.len, .tier = LIGHT};
 	struct kind *k = &o->kinds.at[number];
 	k->count++;
 	k->rounds = rounds > k->rounds ? rounds : k->rounds;
-	k->work += rounds * work_of(p, &o->sizes, c->s, c->end);
+	k->work += rounds * work_of(o->p, &o->sizes, c->lines.at, c->lines.len);
 	return number;
 }
 
-static const struct code *keep_code(struct outline *o, const struct code *c)
+/* The item that begins with line number `from` */
+static struct item item_at(struct outline *o, uint32_t from)
 {
-	struct code *kept = new (o->p->cx->arena, struct code);
+	const struct code_line *l = &o->b->lines.at[from];
+	struct item i = {.from = from, .end = o->end_of[from], .is = PIECE};
 
-	*kept = *c;
-	return kept;
-}
-
-/* The item that begins with the line at s */
-static struct item item_at(struct outline *o, const char *s)
-{
-	struct code c = {.s = s, .end = piece_end(s)}, one = {.s = s, .end = next_line(s)};
-
-	if (c.end && find_variables(o, &c))
-		return (struct item){
-			s, c.end, keep_code(o, &c), PIECE, kind_of(o, &c), c.result != NULL, false};
-	struct item line = {.s = s, .end = one.end, .is = LINE};
-	if (is_store(s) && find_variables(o, &one) && !one.result) {
-		line.is = STORE;
-		line.code = keep_code(o, &one);
-	} else if (is_comment(s) || is_definition(o, s))
-		line.is = DEFINITION;
-	follow_loop(o, s);
-	if (!is_piece_mark(s))
-		add_work_of(o, s);
-	return line;
+	if (i.end) {
+		add_lines(o, &i.code, from, i.end);
+		if (read_code(o, &i.code)) {
+			i.kind = kind_of(o, &i.code);
+			return i;
+		}
+	}
+	struct code one = {.lines = {0}};
+	i = (struct item){.from = from, .end = from + 1, .is = LINE};
+	if (is_store(l)) {
+		add_lines(o, &one, from, from + 1);
+		if (read_code(o, &one) && !one.result) {
+			i.is = STORE;
+			i.code = one;
+		}
+	}
+	if (i.is == LINE && (*l->text == '/' || is_definition(o, l)))
+		i.is = DEFINITION;
+	follow_loop(o, l);
+	if (!is_piece_mark(l))
+		add_work_of(o, l);
+	return i;
 }
 
 /* --- groups --- */
@@ -486,59 +448,68 @@ static bool is_code(const struct item *i)
 
 /* The next item of code behind i, if only what may stand before it is between; NULL: there is none
  */
-static const struct item *next_code(const struct outline *o, const struct item *i)
+static struct item *next_code(const struct outline *o, const struct item *i)
 {
-	const struct item *end = o->items.at + o->items.len;
+	uint32_t k = (uint32_t)(i - o->items.at) + 1;
 
-	for (i++; i < end && !is_code(i); i++)
-		if (i->is == LINE)
-			return NULL;
-	return i < end ? i : NULL;
+	for (; k < o->items.len && o->items.at[k].is != LINE; k++)
+		if (is_code(&o->items.at[k]))
+			return &o->items.at[k];
+	return NULL;
 }
 
-/* The code from `first` to `last`, as one piece */
+/* The code from `first` to `last` */
 static struct code joined(struct outline *o, const struct item *first, const struct item *last)
 {
-	struct strbuf text = {.arena = o->p->cx->arena};
+	struct code c = {.lines = {0}};
 
 	if (first == last)
-		return *first->code;
+		return first->code;
 	for (const struct item *i = first; i <= last; i++)
 		if (is_code(i))
-			sb_add(&text, i->s, (size_t)(i->end - i->s));
-	struct code c = {.s = text.s, .end = text.s + text.len};
-	if (!find_variables(o, &c))
+			add_lines(o, &c, i->from, i->end);
+	if (!read_code(o, &c))
 		bug("c: loops that are functions make none together");
 	return c;
 }
 
-/* The last item of the code from `first` on that is what the function f does; NULL: it is not */
-static const struct item *end_of_same(struct outline *o, const struct item *first,
-				      const struct function *f)
+/* Which row of code it is that has i behind `row`: its number in o->rows. Row 0 has no code. */
+static const struct sym *row_with(const struct outline *o, uint32_t row, const struct item *i)
 {
-	const struct item *i = first;
+	uint32_t longer[] = {row, i->is == PIECE ? i->kind : UINT32_MAX};
 
-	for (uint32_t k = 0; k < f->items.len; k++, i = k < f->items.len ? next_code(o, i) : i)
-		if (!i || i->is != f->items.at[k].is || i->kind != f->items.at[k].kind)
-			return NULL;
-	if (i == first)
-		return i;
-	struct code c = joined(o, first, i);
-	return !strcmp(piece_key(o, &c), f->key) ? i : NULL;
+	return intern(o->p->cx, (const char *)longer, sizeof(longer));
 }
 
 /* The last item of the longest row from `first` on that a function made earlier does; NULL: none
  * does any */
 static const struct item *end_of_known(struct outline *o, const struct item *first)
 {
-	const struct kind *k = &o->kinds.at[first->kind];
 	const struct item *last = NULL;
+	uint32_t row = 0;
 
-	for (uint32_t i = 0; i < k->groups.len; i++) {
-		const struct item *end = end_of_same(o, first, &o->made.at[k->groups.at[i]]);
-		last = end && (!last || end > last) ? end : last;
+	for (const struct item *i = first; i; i = next_code(o, i)) {
+		if ((row = sym_number(&o->rows, row_with(o, row, i)) + 1) == 0)
+			break;
+		if (o->is_whole.at[row - 1] &&
+		    sym_number(&o->keys, joined(o, first, i).key) != UINT32_MAX)
+			last = i;
 	}
 	return last;
+}
+
+/* A function does the code from `first` to `last`. */
+static void know_row(struct outline *o, const struct item *first, const struct item *last)
+{
+	uint32_t row = 0;
+
+	for (const struct item *i = first; i <= last; i++)
+		if (is_code(i)) {
+			row = add_sym(o->p, &o->rows, row_with(o, row, i)) + 1;
+			if (row > o->is_whole.len)
+				vec_push(o->p->cx->arena, &o->is_whole);
+		}
+	o->is_whole.at[row - 1] = true;
 }
 
 /* Marks the pieces of rows of loops that are there several times. */
@@ -549,17 +520,16 @@ static void find_repeated(struct outline *o)
 
 	for (int pass = 0; pass < 2; pass++)
 		for (uint32_t k = 0; k < o->items.len; k++) {
-			struct item *i = &o->items.at[k];
-			const struct item *next = i->is == PIECE ? next_code(o, i) : NULL;
-			if (!next || next->is != PIECE)
+			struct item *i = &o->items.at[k], *next = next_code(o, i);
+			if (i->is != PIECE || !next || next->is != PIECE)
 				continue;
-			const char *pair = textf(p, "%u %u", i->kind, next->kind);
+			uint32_t kinds[] = {i->kind, next->kind};
+			const struct sym *pair = intern(p->cx, (const char *)kinds, sizeof(kinds));
 			if (!pass)
-				add_word(p,
-					 has_word(p, &pairs, pair, strlen(pair)) ? &twice : &pairs,
-					 pair, strlen(pair));
-			else if (has_word(p, &twice, pair, strlen(pair)))
-				i->repeated = o->items.at[next - o->items.at].repeated = true;
+				add_sym(p, sym_number(&pairs, pair) == UINT32_MAX ? &pairs : &twice,
+					pair);
+			else if (sym_number(&twice, pair) != UINT32_MAX)
+				i->repeated = next->repeated = true;
 		}
 }
 
@@ -571,7 +541,7 @@ static bool may_join(struct outline *o, const struct item *first, const struct i
 	if (next->is == STORE)
 		return true;
 	const struct kind *a = &o->kinds.at[first->kind], *b = &o->kinds.at[next->kind];
-	return !next->result && a->tier == b->tier && first->repeated == next->repeated &&
+	return !next->code.result && a->tier == b->tier && first->repeated == next->repeated &&
 	       (b->count == 1 || !end_of_known(o, next));
 }
 
@@ -584,116 +554,94 @@ static const struct item *end_of_group(struct outline *o, const struct item *fir
 	if (last)
 		return last;
 	last = first;
-	if (first->result || o->kinds.at[first->kind].tier == HEAVY)
+	if (first->code.result || o->kinds.at[first->kind].tier == HEAVY)
 		return last;
 	for (const struct item *i = first; i && lines < GROUP_LINES; i = next_code(o, i)) {
 		if (i != first && !may_join(o, first, i))
 			break;
-		lines += i->is == STORE ? 1 : o->kinds.at[i->kind].lines;
+		lines += i->code.lines.len;
 		last = i;
 	}
 	return last;
 }
 
-static uint32_t parameter_count(const struct outline *o, const struct code *c)
+static uint32_t parameter_count(const struct code *c)
 {
 	uint32_t n = 0;
 
-	for (uint32_t k = 0; k < c->names.at.len; k++)
-		n += parameter(o, c, k) != NULL;
+	for (uint32_t k = 0; k < c->names.len; k++)
+		n += c->names.at[k].type != NULL;
 	return n;
 }
 
-/* The function for the code c, which is that from `first` to `last` */
-static const struct function *function_of(struct outline *o, const struct code *c,
-					  const struct item *first, const struct item *last)
-{
-	struct printer *p = o->p;
-	const char *key = first == last ? o->kind_keys.at.at[first->kind]->s : piece_key(o, c);
-	uint32_t number = word_number(p, &o->keys, key, strlen(key));
-
-	if (number != UINT32_MAX)
-		return &o->made.at[number];
-	add_word(p, &o->keys, key, strlen(key));
-	struct kind *k = &o->kinds.at[first->kind];
-	*vec_push(p->cx->arena, &k->groups) = o->made.len;
-	struct function *f = make_function(o, c, key, k->tier);
-	for (const struct item *i = first; i <= last; i++)
-		if (is_code(i))
-			*vec_push(p->cx->arena, &f->items) = *i;
-	return f;
-}
-
-/* A call of the function f in the place of the code c */
-static void put_call(struct outline *o, const struct code *c, const struct function *f,
-		     struct strbuf *to)
-{
-	uint32_t n = 0;
-
-	sb_add(to, c->s, strspn(c->s, "\t"));
-	if (c->result)
-		sb_printf(to, "%s = ", c->result);
-	sb_printf(to, "%s(", f->name);
-	for (uint32_t k = 0; k < c->names.at.len; k++) {
-		const struct variable *v = parameter(o, c, k);
-		if (v)
-			sb_printf(to, "%s%s%s", n++ ? ", " : "", strcmp(v->name, "bad") ? "" : "&",
-				  v->name);
-	}
-	sb_str(to, ");\n");
-}
-
 /* Prints the group that begins with the piece `first`; its last item */
-static const struct item *put_group(struct outline *o, const struct item *first, struct strbuf *to)
+static const struct item *put_group(struct outline *o, const struct item *first, struct body *to)
 {
 	const struct item *last = end_of_group(o, first);
 	struct code c = joined(o, first, last);
 
-	if (parameter_count(o, &c) > MOST_PARAMETERS)
-		c = joined(o, first, last = first);
+	if (parameter_count(&c) > MOST_PARAMETERS)
+		c = (last = first)->code;
 	for (const struct item *i = first; i < last; i++)
 		if (!is_code(i))
-			sb_add(to, i->s, (size_t)(i->end - i->s));
-	const struct function *f = function_of(o, &c, first, last);
-	put_call(o, &c, f, to);
+			*vec_push(o->p->cx->arena, &to->lines) = o->b->lines.at[i->from];
+	uint32_t number = add_sym(o->p, &o->keys, c.key);
+	if (number == o->made.len) {
+		make_function(o, &c, o->kinds.at[first->kind].tier);
+		know_row(o, first, last);
+	}
+	put_call(o, &c, &o->made.at[number], to);
 	return last;
 }
 
-struct loops loops_as_functions(struct printer *p, const struct interface *f, const char *body)
+static struct body without_marks(struct printer *p, const struct body *b)
 {
-	struct outline o = {.p = p};
-	struct strbuf out = {.arena = p->cx->arena}, tiers[TIERS];
-	bool cuts = count_lines(body) > LONG_BODY;
+	struct body out = {{0}};
 
-	if (!cuts) {
-		for (const char *s = body; *s; s = next_line(s))
-			if (!is_piece_mark(s))
-				sb_add(&out, s, (size_t)(next_line(s) - s));
-		return (struct loops){.run = out.s ? out.s : "", .functions = {"", "", ""}};
+	for (uint32_t i = 0; i < b->lines.len; i++)
+		if (!is_piece_mark(&b->lines.at[i]))
+			*vec_push(p->cx->arena, &out.lines) = b->lines.at[i];
+	return out;
+}
+
+struct loops loops_as_functions(struct printer *p, const struct interface *f, struct body *b)
+{
+	struct outline o = {.p = p, .b = b, .key = {.arena = p->cx->arena}};
+	struct loops l = {.functions = {"", "", ""}};
+	struct body run = {{0}};
+	struct strbuf tiers[TIERS];
+
+	if (b->lines.len <= LONG_BODY) {
+		*b = without_marks(p, b);
+		return l;
 	}
-	know_inputs(&o, f);
-	know_all_in(&o, body);
-	body = with_copies(p, &o.known, body);
-	for (const char *s = body; *s; s = o.items.at[o.items.len - 1].end) {
-		struct item i = item_at(&o, s);
-		*vec_push(p->cx->arena, &o.items) = i;
+	o.bad = intern_str(p->cx, "bad");
+	o.top = intern_str(p->cx, "top");
+	o.types = new_array(p->cx->arena, const char *, name_count(p->cx));
+	o.met = new_array(p->cx->arena, struct meeting, name_count(p->cx));
+	know_all(&o, f);
+	copies_as_calls(p, o.types, b);
+	find_ends(&o);
+	for (uint32_t i = 0; i < b->lines.len; i = o.items.at[o.items.len - 1].end) {
+		struct item item = item_at(&o, i);
+		*vec_push(p->cx->arena, &o.items) = item;
 	}
 	find_tiers(&o);
 	find_repeated(&o);
-	for (uint32_t k = 0; k < o.items.len;) {
+	for (uint32_t k = 0; k < o.items.len; k++) {
 		const struct item *i = &o.items.at[k];
 		if (i->is == PIECE)
-			i = put_group(&o, i, &out);
-		else if (!is_piece_mark(i->s))
-			sb_add(&out, i->s, (size_t)(i->end - i->s));
-		k = (uint32_t)(i - o.items.at) + 1;
+			k = (uint32_t)(put_group(&o, i, &run) - o.items.at);
+		else
+			*vec_push(p->cx->arena, &run.lines) = b->lines.at[i->from];
 	}
 	for (uint32_t i = 0; i < TIERS; i++)
 		tiers[i] = (struct strbuf){.arena = p->cx->arena};
 	for (uint32_t i = 0; i < o.made.len; i++)
 		sb_str(&tiers[o.made.at[i].tier], o.made.at[i].text);
-	struct loops l = {.run = out.s ? out.s : "", .run_is_cold = o.run_is_cold};
 	for (uint32_t i = 0; i < TIERS; i++)
 		l.functions[i] = tiers[i].s ? tiers[i].s : "";
+	l.run_is_cold = o.run_is_cold;
+	*b = without_marks(p, &run);
 	return l;
 }

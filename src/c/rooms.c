@@ -45,6 +45,11 @@ struct taking {
 	const char **names_of; /* of rooms, by buffer */
 };
 
+static const char *find_in(const char *s, const char *text)
+{
+	return memmem(s, (size_t)(line_end(s) - s), text, strlen(text));
+}
+
 static bool begins(const char *line, const char *with)
 {
 	line += strspn(line, "\t");
@@ -54,7 +59,7 @@ static bool begins(const char *line, const char *with)
 /* The buffer that the line places, if only the run knows its length; 0: none */
 static uint32_t buffer_in(const struct printer *p, const char *line)
 {
-	const char *mark = find_in_line(line, PLACE);
+	const char *mark = find_in(line, PLACE);
 	uint32_t i = 0;
 
 	if (!mark)
@@ -290,7 +295,7 @@ const char *with_rooms(struct printer *p, const char *body)
 			if (t.frames.at[i].place.at == s)
 				print_frame(&t, &t.frames.at[i], &out);
 		uint32_t b = buffer_in(p, s);
-		const char *from = b ? find_in_line(s, PLACE) : s;
+		const char *from = b ? find_in(s, PLACE) : s;
 		sb_add(&out, s, (size_t)(from - s));
 		if (b) {
 			sb_str(&out, t.names_of[b]);

@@ -15,26 +15,16 @@
 #define DIVISION      20 /* characters that take as long */
 #define CALL          20
 
-const char *find_in_line(const char *s, const char *text)
-{
-	size_t n = strlen(text), length = (size_t)(line_end(s) - s);
-
-	for (size_t i = 0; i + n <= length; i++)
-		if (!memcmp(s + i, text, n))
-			return s + i;
-	return NULL;
-}
-
 static double assumed(struct printer *p, const struct words *sizes, const char *s)
 {
 	return has_word(p, sizes, s, word_length(s)) ? SIZE_OF_INPUT : OTHER_SIZE;
 }
 
-double rounds_of(struct printer *p, const struct words *sizes, const char *s)
+double rounds_of(struct printer *p, const struct words *sizes, const struct code_line *l)
 {
-	if (strncmp(s, "for (", 5))
+	if (behind(l->text, "for (") == l->text)
 		return 1;
-	const char *most = find_in_line(s, " < "), *step = find_in_line(s, " += ");
+	const char *most = find_in_line(l, " < "), *step = find_in_line(l, " += ");
 	char *rest;
 	if (!most)
 		return OTHER_SIZE;
@@ -56,27 +46,27 @@ static size_t length_of(const char *s)
 	for (int deep = 0; *s && *s != '\n'; s++) {
 		deep -= *s == ']';
 		if (!deep)
-			n += *s == '/' ? DIVISION : !strncmp(s, "ptgc_", 5) ? CALL : 1;
+			n += *s == '/' ? DIVISION : *s == 'p' && behind(s, "ptgc_") != s ? CALL : 1;
 		deep += *s == '[';
 	}
 	return n;
 }
 
-double work_of(struct printer *p, const struct words *sizes, const char *s, const char *end)
+double work_of(struct printer *p, const struct words *sizes, const struct code_line *const *lines,
+	       uint32_t count)
 {
 	double times[DEEPEST] = {1}; /* of a line with so many tabs */
-	size_t least = strspn(s, "\t");
 	double sum = 0;
 	bool checks = false;
 
-	for (; s < end; s = next_line(s)) {
-		size_t tabs = strspn(s, "\t"), deep = tabs > least ? tabs - least : 0;
-		s += tabs;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct code_line *l = lines[i];
+		uint32_t least = lines[0]->tabs, deep = l->tabs > least ? l->tabs - least : 0;
 		if (deep + 1 >= DEEPEST)
 			break;
-		times[deep + 1] = times[deep] * rounds_of(p, sizes, s);
-		sum += times[deep] * (double)length_of(s);
-		checks |= find_in_line(s, "ptgc_index(") != NULL;
+		times[deep + 1] = times[deep] * rounds_of(p, sizes, l);
+		sum += times[deep] * (double)length_of(l->text);
+		checks |= find_in_line(l, "ptgc_index(") != NULL;
 	}
 	return checks ? sum / 4 : sum; /* gcc makes no vectors of a loop that checks indices */
 }
