@@ -343,16 +343,14 @@ struct body {
 	vec(struct code_line) lines;
 };
 struct body read_body(struct printer *p, const char *text);
-void read_line(struct printer *p, const char *s, struct body *b); /* the next one of b */
-const char *body_text(struct printer *p, const struct body *b);
-void put_line(const struct code_line *l, struct strbuf *to);
+void read_line(struct printer *p, const char *s, struct body *b);      /* the next one of b */
 const char *find_in_line(const struct code_line *l, const char *text); /* NULL: it has it nowhere */
 
 /* unread.c */
 void drop_unread_lines(struct printer *p, struct body *b);
 
 /* rooms.c */
-const char *with_rooms(struct printer *p, const char *body); /* for arrays of open lengths */
+const char *with_rooms(struct printer *p, const struct body *b); /* for arrays of open lengths */
 
 /* entry.c */
 void declare_entry(struct printer *p, struct strbuf *to);

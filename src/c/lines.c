@@ -98,17 +98,3 @@ const char *find_in_line(const struct code_line *l, const char *text)
 {
 	return memmem(l->text, l->len, text, strlen(text));
 }
-
-void put_line(const struct code_line *l, struct strbuf *to)
-{
-	sb_add(to, l->text - l->tabs, l->tabs + l->len + 1u);
-}
-
-const char *body_text(struct printer *p, const struct body *b)
-{
-	struct strbuf out = {.arena = p->cx->arena};
-
-	for (uint32_t i = 0; i < b->lines.len; i++)
-		put_line(&b->lines.at[i], &out);
-	return out.s ? out.s : "";
-}

@@ -654,7 +654,6 @@ const char *placed(struct printer *p, const char *body)
 			names[i] = number_text(p, fixed);
 			fixed += slots[i].bytes;
 		}
-	body = with_rooms(p, body);
 	last = number_text(p, fixed);
 	for (uint32_t i = 0; i < n; i++)
 		if (slots[i].bytes < 0) {

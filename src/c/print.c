@@ -328,7 +328,7 @@ static void print_file(struct printer *p, const struct interface *f, const char 
 	struct body body = read_body(p, p->out.s ? p->out.s : "");
 	drop_unread_lines(p, &body);
 	struct loops l = loops_as_functions(p, f, &body);
-	const char *start = with_known_lengths(p, checks, placed(p, body_text(p, &body)));
+	const char *start = with_known_lengths(p, checks, placed(p, with_rooms(p, &body)));
 	struct strbuf run = {.arena = p->cx->arena};
 
 	sb_printf(

@@ -1,9 +1,9 @@
 /*
- * rooms.c: room for arrays whose lengths only the run knows. In: the body of run(), where such
- * arrays lie at numbers of their buffers. Out: the body, in which they lie at variables, and the
- * lines that set these. All rooms whose lengths are known at one place are taken there, at once: so
- * a loop takes none for what its steps make. Arrays of as many parts that are not in use at the
- * same time have the same room, which is that of the largest.
+ * rooms.c: room for arrays whose lengths only the run knows. In: the lines of run(), in
+ * which such arrays lie at numbers of their buffers. Out: the text, in which they lie at variables,
+ * with lines that set these. All rooms whose lengths are known at one place are taken there, at
+ * once: so a loop takes none for what its steps make. Arrays of as many parts that are not in use
+ * at the same time have the same room, which is that of the largest.
  *
  * The place is behind what sets the last of the lengths. It is outside of loops in which no length
  * changes, but in the branch of an if in which the array is: the branch may be for small ones.
@@ -13,17 +13,29 @@
 #include "c/internal.h"
 
 struct scope { /* lines between { and } */
-	uint32_t parent, tabs;
-	const char *header, *begin, *end; /* the lines with { and }, and the first one between */
+	uint32_t parent;
+	uint32_t header, end; /* the lines with { and } */
+	uint32_t begin;       /* the first line between */
+	uint32_t otherwise;   /* the scope of the else behind it; 0: there is none */
 	bool branch;
 };
 struct setting { /* a variable gets a value */
-	uint32_t name, scope;
-	const char *to; /* the line before which it has it */
+	uint32_t scope;
+	uint32_t to;     /* the line before which it has it */
+	uint32_t before; /* the setting of the same variable before it, + 1; 0: none */
 };
 struct spot {
 	uint32_t scope;
-	const char *at; /* before this line */
+	uint32_t at; /* before this line */
+};
+struct array {
+	bool is_made;
+	struct spot at;   /* where it is */
+	const char *room; /* the variable where it begins */
+};
+struct growing_loop {
+	struct spot from; /* from here on `top` is for it */
+	uint32_t scope;   /* of its steps; 0: there is none */
 };
 struct room {
 	const char *name; /* of the variable: where it begins */
@@ -31,35 +43,32 @@ struct room {
 	uint32_t size; /* of a part, in bytes */
 	uint32_t free_from;
 };
-struct frame { /* rooms that are taken together */
-	struct spot place;
+struct frame { /* rooms that are taken together, before a line */
 	vec(struct room) rooms;
 };
 struct taking {
 	struct printer *p;
+	const struct body *b;
 	vec(struct scope) scopes;
 	struct words names; /* in counts of parts */
 	vec(struct setting) changes;
-	vec(struct spot) grows; /* lines from which on `top` is for a loop that grows */
-	vec(struct frame) frames;
-	const char **names_of; /* of rooms, by buffer */
+	uint32_t *last; /* by number of a name: its last setting, + 1; 0: none */
+	vec(struct growing_loop) grows;
+	struct frame **frames; /* by line; NULL: nothing is taken before it */
+	struct array *arrays;  /* by buffer */
 };
 
-static const char *find_in(const char *s, const char *text)
+static bool begins(const struct taking *t, uint32_t line, const char *with)
 {
-	return memmem(s, (size_t)(line_end(s) - s), text, strlen(text));
-}
+	const char *s = line < t->b->lines.len ? t->b->lines.at[line].text : "";
 
-static bool begins(const char *line, const char *with)
-{
-	line += strspn(line, "\t");
-	return !strncmp(line, with, strlen(with));
+	return behind(s, with) != s;
 }
 
 /* The buffer that the line places, if only the run knows its length; 0: none */
-static uint32_t buffer_in(const struct printer *p, const char *line)
+static uint32_t buffer_in(const struct printer *p, const struct code_line *l)
 {
-	const char *mark = find_in(line, PLACE);
+	const char *mark = memchr(l->text, PLACE[0], l->len);
 	uint32_t i = 0;
 
 	if (!mark)
@@ -70,67 +79,78 @@ static uint32_t buffer_in(const struct printer *p, const char *line)
 }
 
 /* What the line, of the scope `in`, gives a value. A loop counts its rounds inside of it. */
-static void read_changes(struct taking *t, const char *line, uint32_t in, uint32_t opened)
+static void read_changes(struct taking *t, uint32_t line, uint32_t in, uint32_t opened)
 {
-	struct printer *p = t->p;
-	const char *end = next_line(line);
-	bool counts = begins(line, "for (") && opened;
-	size_t len = 0;
+	const struct code_line *l = &t->b->lines.at[line];
+	struct arena *a = t->p->cx->arena;
+	bool counts = begins(t, line, "for (") && opened;
 
-	for (const char *n = line; (n = next_identifier(n, end, &len)) != NULL; n += len) {
-		uint32_t k = word_number(p, &t->names, n, len);
-		if (k == UINT32_MAX || !(is_changed(n, len) || n[-1] == '&'))
+	for (uint32_t i = 0; i < l->names.len; i++) {
+		const struct mention *m = &l->names.at[i];
+		uint32_t k = m->changed || m->address ? sym_number(&t->names, m->name) : UINT32_MAX;
+		if (k == UINT32_MAX)
 			continue;
-		*vec_push(p->cx->arena, &t->changes) =
-			(struct setting){.name = k, .scope = counts ? opened : in, .to = end};
+		*vec_push(a, &t->changes) = (struct setting){
+			.scope = counts ? opened : in, .to = line + 1, .before = t->last[k]};
+		t->last[k] = t->changes.len;
 	}
-	if (begins(line, "const size_t base"))
-		*vec_push(p->cx->arena, &t->grows) = (struct spot){.scope = in, .at = line};
+	if (begins(t, line, "const size_t base"))
+		*vec_push(a, &t->grows) = (struct growing_loop){.from = {.scope = in, .at = line}};
 }
 
-/* The places of arrays, by buffer, and what gives a value to what their lengths are made of */
-static struct spot *find_arrays(struct taking *t, const char *body)
+/* The scope that the line begins, in the scope `now`, and behind the scope `closed`; 0: it begins
+ * none */
+static uint32_t open_scope(struct taking *t, uint32_t line, uint32_t now, uint32_t closed)
 {
-	struct printer *p = t->p;
-	struct spot *arrays = new_array(p->cx->arena, struct spot, p->buffers.len + 1u);
-	uint32_t now = 0, i;
+	const struct code_line *l = &t->b->lines.at[line];
+	uint32_t opened = t->scopes.len;
 
-	*vec_push(p->cx->arena, &t->scopes) =
-		(struct scope){.tabs = 1, .begin = body, .end = body + strlen(body)};
-	for (const char *s = body; *s; s = next_line(s)) {
-		uint32_t opened = 0;
-		if (is_comment(s))
+	if (!l->len || l->text[l->len - 1] != '{')
+		return 0;
+	*vec_push(t->p->cx->arena, &t->scopes) =
+		(struct scope){.parent = now,
+			       .header = line,
+			       .begin = line + 1,
+			       .branch = begins(t, line, "if (") || begins(t, line, "} else")};
+	if (begins(t, line, "} else"))
+		t->scopes.at[closed].otherwise = opened;
+	struct growing_loop *last = t->grows.at + t->grows.len - 1;
+	if (t->grows.len && last->from.scope == now && !last->scope &&
+	    begins(t, line, "for (int64_t step"))
+		last->scope = opened;
+	return opened;
+}
+
+/* Finds where arrays are made, and what gives a value to what their lengths are made of */
+static void read_scopes(struct taking *t)
+{
+	uint32_t now = 0;
+
+	*vec_push(t->p->cx->arena, &t->scopes) = (struct scope){.end = t->b->lines.len};
+	for (uint32_t i = 0; i < t->b->lines.len; i++) {
+		const struct code_line *l = &t->b->lines.at[i];
+		uint32_t closed = now, buffer = buffer_in(t->p, l);
+		if (*l->text == '/')
 			continue;
-		if (begins(s, "}")) {
-			t->scopes.at[now].end = s;
+		if (*l->text == '}') {
+			t->scopes.at[now].end = i;
 			now = t->scopes.at[now].parent;
 		}
-		if (next_line(s)[-2] == '{') {
-			opened = t->scopes.len;
-			*vec_push(p->cx->arena, &t->scopes) =
-				(struct scope){.parent = now,
-					       .tabs = (uint32_t)strspn(s, "\t") + 1,
-					       .header = s,
-					       .begin = next_line(s),
-					       .branch = begins(s, "if (") || begins(s, "} else")};
-		}
-		read_changes(t, s, now, opened);
-		if ((i = buffer_in(p, s)) != 0)
-			arrays[i] = (struct spot){.scope = now, .at = s};
+		uint32_t opened = open_scope(t, i, now, closed);
+		read_changes(t, i, now, opened);
+		if (buffer)
+			t->arrays[buffer] =
+				(struct array){.is_made = true, .at = {.scope = now, .at = i}};
 		now = opened ? opened : now;
 	}
-	return arrays;
 }
 
 /* The line behind scope k, and behind the branches that follow it */
-static const char *line_behind(const struct taking *t, uint32_t k)
+static uint32_t line_behind(const struct taking *t, uint32_t k)
 {
-	const char *end = t->scopes.at[k].end;
-
-	for (k++; k < t->scopes.len && begins(end, "} else"); k++)
-		if (t->scopes.at[k].header == end)
-			end = t->scopes.at[k].end;
-	return next_line(end);
+	while (t->scopes.at[k].otherwise)
+		k = t->scopes.at[k].otherwise;
+	return t->scopes.at[k].end + 1;
 }
 
 /* The scope in `outer` that scope k is, or is in; 0: none */
@@ -145,16 +165,16 @@ static uint32_t scope_in(const struct taking *t, uint32_t k, uint32_t outer)
 static struct spot set_before(const struct taking *t, uint32_t name, struct spot u)
 {
 	for (;;) {
-		const char *last = NULL;
+		uint32_t last = 0;
 		bool changes = false;
-		for (uint32_t i = 0; i < t->changes.len; i++) {
-			const struct setting *c = &t->changes.at[i];
+		for (uint32_t i = t->last[name]; i; i = t->changes.at[i - 1].before) {
+			const struct setting *c = &t->changes.at[i - 1];
 			uint32_t child = scope_in(t, c->scope, u.scope);
-			if (c->name != name || (c->scope != u.scope && !child))
+			if (c->scope != u.scope && !child)
 				continue;
-			const char *to = c->scope == u.scope ? c->to : line_behind(t, child);
+			uint32_t to = c->scope == u.scope ? c->to : line_behind(t, child);
 			changes = true;
-			last = to <= u.at && (!last || to > last) ? to : last;
+			last = to <= u.at && to > last ? to : last;
 		}
 		const struct scope *s = &t->scopes.at[u.scope];
 		if (last || changes || s->branch || !u.scope)
@@ -168,19 +188,13 @@ static struct spot set_before(const struct taking *t, uint32_t name, struct spot
 static struct spot outside_of_growth(const struct taking *t, struct spot at, struct spot u)
 {
 	for (uint32_t i = 0; i < t->grows.len; i++) {
-		const struct spot *g = &t->grows.at[i];
-		uint32_t k = 1;
-		if (g->scope != at.scope || g->at >= at.at)
+		const struct growing_loop *g = &t->grows.at[i];
+		if (g->from.scope != at.scope || g->from.at >= at.at || !g->scope ||
+		    line_behind(t, g->scope) <= at.at)
 			continue;
-		while (k < t->scopes.len &&
-		       (t->scopes.at[k].parent != g->scope || t->scopes.at[k].header < g->at ||
-			!begins(t->scopes.at[k].header, "for (int64_t step")))
-			k++;
-		if (k == t->scopes.len || line_behind(t, k) <= at.at)
-			continue;
-		if (u.scope == k || scope_in(t, u.scope, k))
-			return (struct spot){.scope = k, .at = t->scopes.at[k].begin};
-		at.at = line_behind(t, k);
+		if (u.scope == g->scope || scope_in(t, u.scope, g->scope))
+			return (struct spot){.scope = g->scope, .at = t->scopes.at[g->scope].begin};
+		at.at = line_behind(t, g->scope);
 	}
 	return at;
 }
@@ -188,31 +202,26 @@ static struct spot outside_of_growth(const struct taking *t, struct spot at, str
 /* Where room is taken for the array that is made at u */
 static struct spot spot_of(const struct taking *t, const struct buffer *b, struct spot u)
 {
-	struct spot at = {.scope = 0, .at = t->scopes.at[0].begin};
+	struct spot at = {.scope = 0, .at = 0};
 	const char *count = b->count, *end = count + strlen(count);
 	size_t len = 0;
-	uint32_t k;
 
 	if (strchr(count, '[')) /* elements get values in ways that setting has no eye for */
 		return u;
 	for (const char *n = count; (n = next_identifier(n, end, &len)) != NULL; n += len) {
-		if ((k = word_number(t->p, &t->names, n, len)) == UINT32_MAX)
-			continue;
-		struct spot set = set_before(t, k, u);
+		struct spot set = set_before(t, word_number(t->p, &t->names, n, len), u);
 		if (set.scope > at.scope || (set.scope == at.scope && set.at > at.at))
 			at = set;
 	}
 	at = outside_of_growth(t, at, u);
 	/* lengths are looked at first; what is taken in a step is given back after it */
-	for (;;) {
-		const char *next = next_line(at.at);
-		if (begins(at.at, "const size_t top"))
-			at.at = next;
-		else if (begins(at.at, "if (") && begins(next, "return"))
-			at.at = next_line(next);
+	for (;;)
+		if (begins(t, at.at, "const size_t top"))
+			at.at++;
+		else if (begins(t, at.at, "if (") && begins(t, at.at + 1, "return"))
+			at.at += 2;
 		else
 			return at;
-	}
 }
 
 /* The room of the frame for an array of parts of that many bytes: of those that are free from
@@ -237,71 +246,71 @@ static void take_room(struct taking *t, uint32_t number, struct spot at)
 {
 	struct printer *p = t->p;
 	struct buffer *b = &p->buffers.at[number - 1];
-	uint32_t i = 0;
+	struct frame **frame = &t->frames[at.at];
 
-	while (i < t->frames.len && t->frames.at[i].place.at != at.at)
-		i++;
-	if (i == t->frames.len)
-		*vec_push(p->cx->arena, &t->frames) = (struct frame){.place = at};
-	struct frame *f = &t->frames.at[i];
-	uint32_t k = free_room(f, b);
-	if (k == f->rooms.len) {
+	if (!*frame)
+		*frame = new (p->cx->arena, struct frame);
+	uint32_t k = free_room(*frame, b);
+	if (k == (*frame)->rooms.len) {
 		struct room r = {.name = fresh(p, "o"), .count = b->count};
-		*vec_push(p->cx->arena, &f->rooms) = r;
+		*vec_push(p->cx->arena, &(*frame)->rooms) = r;
 	}
-	struct room *r = &f->rooms.at[k];
+	struct room *r = &(*frame)->rooms.at[k];
 	r->size = r->size < b->size ? b->size : r->size;
 	r->free_from = b->to;
-	t->names_of[number] = r->name;
+	t->arrays[number].room = r->name;
 }
 
-static void print_frame(struct taking *t, const struct frame *f, struct strbuf *to)
+static void print_frame(const struct frame *f, uint32_t tabs, struct strbuf *to)
 {
-	const char *tabs =
-		textf(t->p, "%.*s", (int)t->scopes.at[f->place.scope].tabs,
-		      "\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t");
 	const struct room *r = f->rooms.at, *last = &f->rooms.at[f->rooms.len - 1];
+	int n = (int)tabs;
 
-	sb_printf(to, "%sconst size_t %s = top;\n", tabs, r->name);
+	sb_printf(to, "%.*sconst size_t %s = top;\n", n, TABS, r->name);
 	for (; r < last; r++)
-		sb_printf(to, "%sconst size_t %s = ptgc_room(%s, %s, %u);\n", tabs, r[1].name,
+		sb_printf(to, "%.*sconst size_t %s = ptgc_room(%s, %s, %u);\n", n, TABS, r[1].name,
 			  r->name, r->count, r->size);
 	if (f->rooms.len > 1)
-		sb_printf(to, "%stop = %s;\n", tabs, last->name);
-	sb_printf(to, "%sif (!ptgc_take_room(&top, %s, %u, bytes, need))\n%s\treturn PTGC_MORE;\n",
-		  tabs, last->count, last->size, tabs);
+		sb_printf(to, "%.*stop = %s;\n", n, TABS, last->name);
+	sb_printf(to, "%.*sif (!ptgc_take_room(&top, %s, %u, bytes, need))\n", n, TABS, last->count,
+		  last->size);
+	sb_printf(to, "%.*s\treturn PTGC_MORE;\n", n, TABS);
 }
 
-const char *with_rooms(struct printer *p, const char *body)
+static void put_line(const struct taking *t, const struct code_line *l, struct strbuf *to)
 {
-	struct taking t = {.p = p};
-	struct strbuf out = {.arena = p->cx->arena};
-	size_t len = 0;
+	uint32_t buffer = buffer_in(t->p, l);
+	const char *s = l->text - l->tabs;
 
-	for (uint32_t i = 0; i < p->buffers.len; i++) {
-		const char *n = p->buffers.at[i].open ? p->buffers.at[i].count : "";
-		const char *end = n + strlen(n);
-		for (; (n = next_identifier(n, end, &len)) != NULL; n += len)
-			if (!has_word(p, &t.names, n, len))
-				add_word(p, &t.names, n, len);
+	if (buffer) {
+		const char *mark = strchr(s, PLACE[0]);
+		sb_add(to, s, (size_t)(mark - s));
+		sb_str(to, t->arrays[buffer].room);
+		s = strchr(mark + 1, PLACE[0]) + 1;
 	}
-	t.names_of = new_array(p->cx->arena, const char *, p->buffers.len + 1u);
-	struct spot *arrays = find_arrays(&t, body);
+	sb_add(to, s, (size_t)(l->text + l->len + 1 - s));
+}
+
+const char *with_rooms(struct printer *p, const struct body *b)
+{
+	struct taking t = {.p = p, .b = b};
+	struct strbuf out = {.arena = p->cx->arena};
+
+	for (uint32_t i = 0; i < p->buffers.len; i++)
+		if (p->buffers.at[i].open)
+			add_names(p, &t.names, p->buffers.at[i].count);
+	t.last = new_array(p->cx->arena, uint32_t, t.names.at.len);
+	t.arrays = new_array(p->cx->arena, struct array, p->buffers.len + 1u);
+	t.frames = new_array(p->cx->arena, struct frame *, b->lines.len + 1u);
+	read_scopes(&t);
 	for (uint32_t i = 1; i <= p->buffers.len; i++)
-		if (arrays[i].at)
-			take_room(&t, i, spot_of(&t, &p->buffers.at[i - 1], arrays[i]));
-	for (const char *s = body; *s; s = next_line(s)) {
-		for (uint32_t i = 0; i < t.frames.len; i++)
-			if (t.frames.at[i].place.at == s)
-				print_frame(&t, &t.frames.at[i], &out);
-		uint32_t b = buffer_in(p, s);
-		const char *from = b ? find_in(s, PLACE) : s;
-		sb_add(&out, s, (size_t)(from - s));
-		if (b) {
-			sb_str(&out, t.names_of[b]);
-			from = strchr(from + 1, PLACE[0]) + 1;
-		}
-		sb_add(&out, from, (size_t)(next_line(s) - from));
+		if (t.arrays[i].is_made)
+			take_room(&t, i, spot_of(&t, &p->buffers.at[i - 1], t.arrays[i].at));
+	for (uint32_t i = 0; i < b->lines.len; i++) {
+		const struct code_line *l = &b->lines.at[i];
+		if (t.frames[i])
+			print_frame(t.frames[i], l->tabs, &out);
+		put_line(&t, l, &out);
 	}
 	return out.s ? out.s : "";
 }
