@@ -110,7 +110,7 @@ struct printer {
 	size_t loop_at[MAX_NESTED]; /* where the header of an open loop stands in `out` */
 	vec(struct moved) moved;
 	struct words taken;
-	struct words read;    /* names that lines of the body read, when it is complete */
+	struct words read;    /* names that run() reads, when its body is complete */
 	struct words c_words; /* lines.c: those of C that are no names of variables */
 	vec(uint32_t)
 		last; /* by number of a taken word: n_2, n_3 and so on up to this one are taken */

@@ -309,17 +309,25 @@ static void print_code(struct strbuf *to, const struct loops *l, const char *cal
 	sb_str(to, code);
 }
 
-/* The checks and the body, with the names of lengths that it reads between */
-static const char *with_known_lengths(struct printer *p, const char *checks, const char *body)
+static bool is_read(struct printer *p, const char *name)
 {
-	const char *lines = "";
+	return has_word(p, &p->read, name, strlen(name));
+}
+
+/* The lengths that have names and are read. The text of one may read those before it. */
+static void print_known_lengths(struct printer *p, struct strbuf *to)
+{
+	bool *needed = new_array(p->cx->arena, bool, p->known.len);
 
 	for (uint32_t i = p->known.len; i-- > 0;) {
-		const struct named_length *l = &p->known.at[i];
-		if (mentions(lines, l->name) || mentions(body, l->name))
-			lines = textf(p, "\tconst int64_t %s = %s;\n%s", l->name, l->text, lines);
+		needed[i] = is_read(p, p->known.at[i].name);
+		if (needed[i])
+			add_names(p, &p->read, p->known.at[i].text);
 	}
-	return textf(p, "%s%s%s", checks, lines, body);
+	for (uint32_t i = 0; i < p->known.len; i++)
+		if (needed[i])
+			sb_printf(to, "\tconst int64_t %s = %s;\n", p->known.at[i].name,
+				  p->known.at[i].text);
 }
 
 static void print_file(struct printer *p, const struct interface *f, const char *checks,
@@ -328,8 +336,11 @@ static void print_file(struct printer *p, const struct interface *f, const char 
 	struct body body = read_body(p, p->out.s ? p->out.s : "");
 	drop_unread_lines(p, &body);
 	struct loops l = loops_as_functions(p, f, &body);
-	const char *start = with_known_lengths(p, checks, placed(p, with_rooms(p, &body)));
-	struct strbuf run = {.arena = p->cx->arena};
+	const char *lines = placed(p, with_rooms(p, &body));
+	struct strbuf run = {.arena = p->cx->arena}, lengths = run;
+
+	print_known_lengths(p, &lengths);
+	add_names(p, &p->read, checks);
 
 	sb_printf(
 		&run,
@@ -337,15 +348,15 @@ static void print_file(struct printer *p, const struct interface *f, const char 
 		"\tsize_t *need)\n{\n",
 		p->model, p->model, p->model);
 	size_t head = run.len;
-	print_weights(p, start, &run);
+	print_weights(p, lines, &run);
 	for (uint32_t i = 0; i < f->sizes.len; i++)
-		if (mentions(start, f->sizes.at[i].name))
+		if (is_read(p, f->sizes.at[i].name))
 			sb_printf(&run, "\tconst int64_t %s = in->%s;\n", f->sizes.at[i].name,
 				  f->sizes.at[i].name);
 	for (uint32_t i = 0; i < f->in.len; i++) {
 		const struct value *v = f->in.at[i].v;
 		const char *name = f->in.at[i].name, *type = memory_type(v->type.dtype);
-		if (!mentions(start, name))
+		if (!is_read(p, name))
 			continue;
 		if (v->type.rank)
 			sb_printf(&run, "\tconst %s *const %s = in->%s;\n", type, name, name);
@@ -357,7 +368,9 @@ static void print_file(struct printer *p, const struct interface *f, const char 
 	}
 	if (p->flags)
 		sb_str(&run, "\tint bad = 0;\n");
-	sb_str(&run, start);
+	sb_str(&run, checks);
+	sb_str(&run, lengths.s ? lengths.s : "");
+	sb_str(&run, lines);
 	if (p->flags)
 		sb_str(&run, "\treturn bad;\n}\n");
 	else

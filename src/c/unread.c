@@ -1,7 +1,7 @@
 /*
  * unread.c: the body without variables that nobody reads: formulas that were printed for their
  * place alone, and what blocks give or carry. In: its lines. Out: those that something needs, and
- * p->read, the names that they read.
+ * p->read, the names that run() reads.
  */
 #include <string.h>
 
@@ -95,9 +95,8 @@ void drop_unread_lines(struct printer *p, struct body *b)
 
 	n.of = new_array(p->cx->arena, struct setting, b->lines.len + 1u);
 	find_settings(&n);
-	for (uint32_t i = 0; i < p->buffers.len; i++) /* rooms.c prints their lengths */
-		if (p->buffers.at[i].open)
-			add_names(p, &p->read, p->buffers.at[i].count);
+	for (uint32_t i = 0; i < p->buffers.len; i++) /* room for them is taken */
+		add_names(p, &p->read, p->buffers.at[i].count);
 	keep_settings_of_read(&n);
 	for (uint32_t i = 0; i < b->lines.len; i++) {
 		const struct code_line *l = &b->lines.at[i];
