@@ -75,6 +75,13 @@ static const char *element_type(const char *type)
 	return type && strchr(type, '*') ? behind(type, "const ") : NULL;
 }
 
+/* Is the line perhaps `a[...] = b[...];`? */
+static bool is_copy(const struct code_line *l)
+{
+	return l->names.len > 1 && l->text[l->names.at[0].name->len] == '[' && l->len > 2 &&
+	       l->text[l->len - 2] == ']';
+}
+
 /* The call for the loop of three lines at l, with its tabs; NULL: it does more than to copy */
 static const char *copy_of(struct printer *p, const char *const *types, const struct code_line *l)
 {
@@ -82,7 +89,8 @@ static const char *copy_of(struct printer *p, const char *const *types, const st
 	struct side to, from;
 	int64_t count;
 
-	if (behind(l->text, begin) == l->text || l[2].tabs != l->tabs || *l[2].text != '}')
+	if (behind(l->text, begin) == l->text || !is_copy(&l[1]) || l[2].tabs != l->tabs ||
+	    *l[2].text != '}')
 		return NULL;
 	const char *variable = l->names.at[0].name->s;
 	const char *head = textf(p, "%s%s = 0; %s < ", begin, variable, variable);

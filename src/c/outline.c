@@ -21,7 +21,7 @@
 #define MOST_PARAMETERS   100 /* C compilers must take 127 */
 #define COLD_SHARE        0.01 /* of all work: what functions that are not optimised may do together */
 #define RUN_SHARE         0.05 /* and what run() may do itself that is not */
-#define NAME_IN_KEY       "\4" /* a byte that no line has */
+#define NAME_IN_KEY       '\4' /* a byte that no line has */
 
 /* Pieces that differ in names alone */
 struct kind {
@@ -193,9 +193,10 @@ static bool read_code(struct outline *o, struct code *c)
 			uint32_t number = number_in(o, c, m);
 			if (number == UINT32_MAX)
 				return false;
+			const char name[] = {NAME_IN_KEY, (char)number, (char)(number >> 8),
+					     (char)(number >> 16)};
 			sb_add(key, s, (size_t)(l->text + m->at - s));
-			sb_str(key, NAME_IN_KEY);
-			sb_add(key, (const char *)&number, sizeof(number));
+			sb_add(key, name, sizeof(name));
 			s = l->text + m->at + m->name->len;
 		}
 		sb_add(key, s, (size_t)(l->text + l->len + 1 - s));

@@ -105,7 +105,7 @@ const char *behind(const char *s, const char *word)
 bool is_name(const char *s, char before)
 {
 	return !(*s >= '0' && *s <= '9') && before != '.' && before != '>' &&
-	       strncmp(s, "ptgc_", 5);
+	       (*s != 'p' || strncmp(s, "ptgc_", 5));
 }
 
 const char *next_identifier(const char *s, const char *end, size_t *len)
