@@ -115,16 +115,13 @@ static const char *copy_of(struct printer *p, const char *const *types, const st
 
 void copies_as_calls(struct printer *p, const char *const *types, struct body *b)
 {
-	struct body out = {{0}};
+	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < b->lines.len; i++) {
 		const struct code_line *l = &b->lines.at[i];
 		const char *call = i + 2 < b->lines.len ? copy_of(p, types, l) : NULL;
-		if (call) {
-			read_line(p, call, &out);
-			i += 2;
-		} else
-			*vec_push(p->cx->arena, &out.lines) = *l;
+		b->lines.at[n++] = call ? read_line(p, call) : *l;
+		i += call ? 2 : 0;
 	}
-	*b = out;
+	b->lines.len = n;
 }

@@ -343,7 +343,7 @@ struct body {
 	vec(struct code_line) lines;
 };
 struct body read_body(struct printer *p, const char *text);
-void read_line(struct printer *p, const char *s, struct body *b);      /* the next one of b */
+struct code_line read_line(struct printer *p, const char *s);          /* that at s */
 const char *find_in_line(const struct code_line *l, const char *text); /* NULL: it has it nowhere */
 
 /* unread.c */

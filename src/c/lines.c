@@ -71,7 +71,7 @@ static void find_definition(struct printer *p, struct code_line *l)
 				    : intern(p->cx, element, n + 1)->s;
 }
 
-void read_line(struct printer *p, const char *s, struct body *b)
+struct code_line read_line(struct printer *p, const char *s)
 {
 	struct code_line l = {.tabs = (uint32_t)strspn(s, "\t")};
 
@@ -81,7 +81,7 @@ void read_line(struct printer *p, const char *s, struct body *b)
 		find_names(p, &l);
 		find_definition(p, &l);
 	}
-	*vec_push(p->cx->arena, &b->lines) = l;
+	return l;
 }
 
 struct body read_body(struct printer *p, const char *text)
@@ -90,7 +90,7 @@ struct body read_body(struct printer *p, const char *text)
 
 	know_words(p);
 	for (const char *s = text; *s; s = next_line(s))
-		read_line(p, s, &b);
+		*vec_push(p->cx->arena, &b.lines) = read_line(p, s);
 	return b;
 }
 

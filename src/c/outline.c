@@ -278,7 +278,7 @@ static void put_call(struct outline *o, const struct code *c, const struct funct
 			sb_printf(&call, "%s%s%s", n++ ? ", " : "",
 				  c->names.at[k].name == o->bad ? "&" : "", c->names.at[k].name->s);
 	sb_str(&call, ");\n");
-	read_line(o->p, call.s, to);
+	*vec_push(o->p->cx->arena, &to->lines) = read_line(o->p, call.s);
 }
 
 /* --- work --- */
@@ -595,14 +595,14 @@ static const struct item *put_group(struct outline *o, const struct item *first,
 	return last;
 }
 
-static struct body without_marks(struct printer *p, const struct body *b)
+static void drop_marks(struct body *b)
 {
-	struct body out = {{0}};
+	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < b->lines.len; i++)
 		if (!is_piece_mark(&b->lines.at[i]))
-			*vec_push(p->cx->arena, &out.lines) = b->lines.at[i];
-	return out;
+			b->lines.at[n++] = b->lines.at[i];
+	b->lines.len = n;
 }
 
 struct loops loops_as_functions(struct printer *p, const struct interface *f, struct body *b)
@@ -613,7 +613,7 @@ struct loops loops_as_functions(struct printer *p, const struct interface *f, st
 	struct strbuf tiers[TIERS];
 
 	if (b->lines.len <= LONG_BODY) {
-		*b = without_marks(p, b);
+		drop_marks(b);
 		return l;
 	}
 	o.bad = intern_str(p->cx, "bad");
@@ -643,6 +643,7 @@ struct loops loops_as_functions(struct printer *p, const struct interface *f, st
 	for (uint32_t i = 0; i < TIERS; i++)
 		l.functions[i] = tiers[i].s ? tiers[i].s : "";
 	l.run_is_cold = o.run_is_cold;
-	*b = without_marks(p, &run);
+	drop_marks(&run);
+	*b = run;
 	return l;
 }

@@ -88,10 +88,19 @@ static void keep_settings_of_read(struct needs *n)
 	}
 }
 
+/* What it calls is needed, not what that gives. */
+static struct code_line call_alone(struct printer *p, const struct code_line *l)
+{
+	const char *value = value_in(l);
+
+	return read_line(p, textf(p, "%.*s(void)%.*s\n", (int)l->tabs, TABS,
+				  (int)(l->text + l->len - value), value));
+}
+
 void drop_unread_lines(struct printer *p, struct body *b)
 {
 	struct needs n = {.p = p, .b = b};
-	struct body kept = {{0}};
+	uint32_t kept = 0;
 
 	n.of = new_array(p->cx->arena, struct setting, b->lines.len + 1u);
 	find_settings(&n);
@@ -100,14 +109,11 @@ void drop_unread_lines(struct printer *p, struct body *b)
 	keep_settings_of_read(&n);
 	for (uint32_t i = 0; i < b->lines.len; i++) {
 		const struct code_line *l = &b->lines.at[i];
-		if (n.of[i].kept && n.of[i].is_one &&
-		    sym_number(&p->read, l->names.at[0].name) == UINT32_MAX) /* its call counts */
-			read_line(p,
-				  textf(p, "%.*s(void)%.*s\n", (int)l->tabs, TABS,
-					(int)(l->text + l->len - value_in(l)), value_in(l)),
-				  &kept);
-		else if (n.of[i].kept)
-			*vec_push(p->cx->arena, &kept.lines) = *l;
+		if (!n.of[i].kept)
+			continue;
+		bool unread =
+			n.of[i].is_one && sym_number(&p->read, l->names.at[0].name) == UINT32_MAX;
+		b->lines.at[kept++] = unread ? call_alone(p, l) : *l;
 	}
-	*b = kept;
+	b->lines.len = kept;
 }
