@@ -335,6 +335,7 @@ struct mention { /* of a name in a line */
 struct code_line {
 	const char *text; /* behind the tabs; a \n ends it */
 	uint32_t len, tabs;
+	bool calls;                /* it may call functions of lib/c */
 	const char *defines;       /* the type of the name that it defines, which is the first, as
 				      that of a parameter; "": an array on the stack; NULL: none */
 	vec(struct mention) names; /* but words of C; a comment has none */
@@ -345,6 +346,7 @@ struct body {
 struct body read_body(struct printer *p, const char *text);
 struct code_line read_line(struct printer *p, const char *s);          /* that at s */
 const char *find_in_line(const struct code_line *l, const char *text); /* NULL: it has it nowhere */
+bool calls(const struct code_line *l, const char *name);               /* of lib/c */
 
 /* unread.c */
 void drop_unread_lines(struct printer *p, struct body *b);

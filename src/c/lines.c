@@ -35,8 +35,12 @@ static void find_names(struct printer *p, struct code_line *l)
 
 	for (const char *s = l->text; s < end; s += n ? n : 1) {
 		n = is_word(*s) ? word_length(s) : 0;
-		if (!n || !is_name(s, s > l->text ? s[-1] : 0))
+		if (!n)
 			continue;
+		if (!is_name(s, s > l->text ? s[-1] : 0)) {
+			l->calls |= *s == 'p';
+			continue;
+		}
 		const struct sym *name = intern(p->cx, s, n);
 		if (sym_number(&p->c_words, name) != UINT32_MAX)
 			continue;
@@ -97,4 +101,9 @@ struct body read_body(struct printer *p, const char *text)
 const char *find_in_line(const struct code_line *l, const char *text)
 {
 	return memmem(l->text, l->len, text, strlen(text));
+}
+
+bool calls(const struct code_line *l, const char *name)
+{
+	return l->calls && find_in_line(l, name);
 }

@@ -248,9 +248,11 @@ static void make_function(struct outline *o, const struct code *c, enum tier tie
 
 	sb_printf(to, "PTGC_CALL %s%s(", c->result ? o->types[c->result->number] : "void ", name);
 	for (uint32_t k = 0; k < c->names.len; k++)
-		if (c->names.at[k].type)
-			sb_printf(to, "%s%s%s", n++ ? ", " : "", c->names.at[k].type,
-				  c->names.at[k].name->s);
+		if (c->names.at[k].type) {
+			sb_str(to, n++ ? ", " : "");
+			sb_str(to, c->names.at[k].type);
+			sb_str(to, c->names.at[k].name->s);
+		}
 	sb_str(to, n ? ")\n{\n" : "void)\n{\n");
 	for (uint32_t i = 0; i < c->lines.len; i++)
 		if (!is_piece_mark(c->lines.at[i]))
@@ -274,9 +276,11 @@ static void put_call(struct outline *o, const struct code *c, const struct funct
 		sb_printf(&call, "%s = ", c->result->s);
 	sb_printf(&call, "%s(", f->name);
 	for (uint32_t k = 0; k < c->names.len; k++)
-		if (c->names.at[k].type)
-			sb_printf(&call, "%s%s%s", n++ ? ", " : "",
-				  c->names.at[k].name == o->bad ? "&" : "", c->names.at[k].name->s);
+		if (c->names.at[k].type) {
+			sb_str(&call, n++ ? ", " : "");
+			sb_str(&call, c->names.at[k].name == o->bad ? "&" : "");
+			sb_str(&call, c->names.at[k].name->s);
+		}
 	sb_str(&call, ");\n");
 	*vec_push(o->p->cx->arena, &to->lines) = read_line(o->p, call.s);
 }
@@ -307,8 +311,7 @@ static void follow_loop(struct outline *o, const struct code_line *l)
  * they are not optimised. */
 static void add_work_of(struct outline *o, const struct code_line *l)
 {
-	if (!find_in_line(l, " *const ") && !find_in_line(l, "ptgc_take_room(") &&
-	    !find_in_line(l, "ptgc_copy("))
+	if (!find_in_line(l, " *const ") && !calls(l, "ptgc_take_room") && !calls(l, "ptgc_copy"))
 		o->work += rounds_around(o) * work_of(o->p, &o->sizes, &l, 1);
 }
 

@@ -37,13 +37,14 @@ double rounds_of(struct printer *p, const struct words *sizes, const struct code
 
 /* Characters of a line, but for those of indices, and more for what takes long: a[(i * 3) + j]
  * counts as a[] */
-static size_t length_of(const char *s)
+static size_t length_of(const struct code_line *l)
 {
 	size_t n = 0;
+	int deep = 0;
 
-	if (*s == '/') /* a comment */
+	if (*l->text == '/') /* a comment */
 		return 0;
-	for (int deep = 0; *s && *s != '\n'; s++) {
+	for (const char *s = l->text, *end = s + l->len; s < end; s++) {
 		deep -= *s == ']';
 		if (!deep)
 			n += *s == '/' ? DIVISION : *s == 'p' && behind(s, "ptgc_") != s ? CALL : 1;
@@ -65,8 +66,8 @@ double work_of(struct printer *p, const struct words *sizes, const struct code_l
 		if (deep + 1 >= DEEPEST)
 			break;
 		times[deep + 1] = times[deep] * rounds_of(p, sizes, l);
-		sum += times[deep] * (double)length_of(l->text);
-		checks |= find_in_line(l, "ptgc_index(") != NULL;
+		sum += times[deep] * (double)length_of(l);
+		checks |= calls(l, "ptgc_index");
 	}
 	return checks ? sum / 4 : sum; /* gcc makes no vectors of a loop that checks indices */
 }
