@@ -9,6 +9,7 @@
 #define PTGC_C_INTERNAL_H
 
 #include <limits.h>
+#include <string.h>
 
 #include "c/c.h"
 #include "onnx/onnx.h"
@@ -110,8 +111,9 @@ struct printer {
 	size_t loop_at[MAX_NESTED]; /* where the header of an open loop stands in `out` */
 	vec(struct moved) moved;
 	struct words taken;
-	struct words read;    /* names that run() reads, when its body is complete */
-	struct words c_words; /* lines.c: those of C that are no names of variables */
+	struct words read;      /* names that run() reads, when its body is complete */
+	const uint8_t *c_words; /* lines.c: by number of a name, for the first n_c_words */
+	uint32_t n_c_words;
 	vec(uint32_t)
 		last; /* by number of a taken word: n_2, n_3 and so on up to this one are taken */
 	vec(struct length_text) length_texts; /* by dim */
@@ -207,6 +209,14 @@ static inline bool is_word(char c)
 	return word_chars[(unsigned char)c];
 }
 
+/* What stands behind the word at s; s: another word is there */
+static inline const char *behind(const char *s, const char *word)
+{
+	size_t n = strlen(word);
+
+	return *s == *word && !strncmp(s, word, n) ? s + n : s;
+}
+
 /* text.c */
 const char *textf(struct printer *p, const char *fmt, ...) PRINTF(2, 3);
 /* The next line has the line of the text that n is of before it, as a comment. */
@@ -216,8 +226,6 @@ size_t word_length(const char *s);    /* of the name or number that begins at s;
 const char *line_end(const char *s);  /* of the line at s: at its \n */
 const char *next_line(const char *s); /* behind the \n */
 bool is_comment(const char *s);       /* the line at s */
-/* What stands behind the word at s; s: another word is there */
-const char *behind(const char *s, const char *word);
 /* Is the word at s, with `before` before it, a name: of no member, and none of ptgc's own? */
 bool is_name(const char *s, char before);
 /* The next name in the code at s, before the end; NULL: there is none */

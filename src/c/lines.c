@@ -20,12 +20,25 @@ static const char *const plain_words[] = {
 	"const",    "else",      "false",     "for",       "if",         "sizeof",     "true",
 };
 
+enum c_word { NO_WORD_OF_C, TYPE, PLAIN_WORD };
+
 static void know_words(struct printer *p)
 {
-	for (size_t i = 0; i < countof(types); i++)
-		add_word(p, &p->c_words, types[i], strlen(types[i]));
-	for (size_t i = 0; i < countof(plain_words); i++)
-		add_word(p, &p->c_words, plain_words[i], strlen(plain_words[i]));
+	const struct sym *words[countof(types) + countof(plain_words)];
+
+	for (size_t i = 0; i < countof(words); i++)
+		words[i] = intern_str(p->cx, i < countof(types) ? types[i]
+								: plain_words[i - countof(types)]);
+	p->n_c_words = name_count(p->cx);
+	uint8_t *is = new_array(p->cx->arena, uint8_t, p->n_c_words);
+	for (size_t i = 0; i < countof(words); i++)
+		is[words[i]->number] = i < countof(types) ? TYPE : PLAIN_WORD;
+	p->c_words = is;
+}
+
+static enum c_word word_of_c(const struct printer *p, const struct sym *s)
+{
+	return s->number < p->n_c_words ? p->c_words[s->number] : NO_WORD_OF_C;
 }
 
 static void find_names(struct printer *p, struct code_line *l)
@@ -42,7 +55,7 @@ static void find_names(struct printer *p, struct code_line *l)
 			continue;
 		}
 		const struct sym *name = intern(p->cx, s, n);
-		if (sym_number(&p->c_words, name) != UINT32_MAX)
+		if (word_of_c(p, name) != NO_WORD_OF_C)
 			continue;
 		*vec_push(p->cx->arena, &l->names) = (struct mention){.name = name,
 								      .at = (uint32_t)(s - l->text),
@@ -58,8 +71,7 @@ static void find_definition(struct printer *p, struct code_line *l)
 	const char *from = behind(l->text, "for ("), *element = behind(from, "const ");
 	size_t n = word_length(element);
 
-	if (!l->names.len || element[n] != ' ' ||
-	    word_number(p, &p->c_words, element, n) >= countof(types))
+	if (!l->names.len || element[n] != ' ' || word_of_c(p, intern(p->cx, element, n)) != TYPE)
 		return;
 	const char *star = behind(element + n + 1, "*"), *name = behind(star, "const ");
 	bool points = star[-1] == '*';

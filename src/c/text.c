@@ -95,17 +95,10 @@ bool is_comment(const char *s)
 	return *s == '/';
 }
 
-const char *behind(const char *s, const char *word)
-{
-	size_t n = strlen(word);
-
-	return strncmp(s, word, n) ? s : s + n;
-}
-
 bool is_name(const char *s, char before)
 {
 	return !(*s >= '0' && *s <= '9') && before != '.' && before != '>' &&
-	       (*s != 'p' || strncmp(s, "ptgc_", 5));
+	       behind(s, "ptgc_") == s;
 }
 
 const char *next_identifier(const char *s, const char *end, size_t *len)

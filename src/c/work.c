@@ -47,7 +47,7 @@ static size_t length_of(const struct code_line *l)
 	for (const char *s = l->text, *end = s + l->len; s < end; s++) {
 		deep -= *s == ']';
 		if (!deep)
-			n += *s == '/' ? DIVISION : *s == 'p' && behind(s, "ptgc_") != s ? CALL : 1;
+			n += *s == '/' ? DIVISION : behind(s, "ptgc_") != s ? CALL : 1;
 		deep += *s == '[';
 	}
 	return n;
