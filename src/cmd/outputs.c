@@ -70,14 +70,23 @@ static size_t named_outputs(struct outputs *o, const char *names[MAX_OUTPUTS])
 	return n;
 }
 
-/* Would an output overwrite a file that was read? Then EXIT_USAGE, with a message. */
-static int keep_input(struct outputs *o, const char *input, const char *what)
+/* Would an output overwrite one of the n files that were read? Then EXIT_USAGE, with a message. */
+static int keep_inputs(struct outputs *o, const char *const *inputs, size_t n, const char *what)
 {
 	const char *names[MAX_OUTPUTS];
-	size_t n = named_outputs(o, names);
-	for (size_t i = 0; i < n; i++)
-		if (!is_stdio(input) && same_file(input, names[i]))
-			return usage("%s is %s; it would be overwritten", names[i], what);
+	struct stat places[MAX_OUTPUTS], in;
+	size_t count = named_outputs(o, names);
+	for (size_t i = 0; i < count; i++)
+		if (stat(names[i], &places[i]))
+			places[i].st_mode = 0;
+	for (size_t k = 0; k < n; k++) {
+		if (is_stdio(inputs[k]) || stat(inputs[k], &in))
+			continue;
+		for (size_t i = 0; i < count; i++)
+			if (S_ISREG(places[i].st_mode) && places[i].st_dev == in.st_dev &&
+			    places[i].st_ino == in.st_ino)
+				return usage("%s is %s; it would be overwritten", names[i], what);
+	}
 	return EXIT_OK;
 }
 
@@ -89,7 +98,7 @@ static int keep_apart(struct outputs *o, const char *input)
 		for (size_t k = 0; k < i; k++)
 			if (same_place(names[k], names[i]) && strncmp(names[i], "/dev/", 5))
 				return usage("%s: two outputs cannot be one file", names[i]);
-	return keep_input(o, input, "the input");
+	return keep_inputs(o, &input, 1, "the input");
 }
 
 /* The header lies beside the file, where that is one. */
@@ -240,9 +249,7 @@ static void say_failures(const struct outputs *o)
 
 static int write_outputs(struct ctx *cx, const struct cmd *c, struct job *job, struct outputs *o)
 {
-	int code = EXIT_OK;
-	for (uint32_t i = 0; i < cx->depends.len && !code; i++)
-		code = keep_input(o, cx->depends.at[i], "read for the model");
+	int code = keep_inputs(o, cx->depends.at, cx->depends.len, "read for the model");
 	if (!code)
 		code = open_outputs(o);
 	if (!code)
