@@ -30,7 +30,8 @@ struct file_sink {
 };
 void file_sink_init(struct file_sink *f); /* nothing is open */
 bool file_sink_open(struct file_sink *f, const char *path);
-void file_sink_later(struct file_sink *f, const char *path); /* opened by the first write */
+/* Opened by the first write. It lies beside an open sink, which has swept the folder. */
+void file_sink_later(struct file_sink *f, const char *path);
 /* The path, as only the content tells it: a file that is there has the same content. */
 void file_sink_same(struct file_sink *f, const char *path);
 void file_sink_fd(struct file_sink *f, int fd); /* writes through; fd is not closed */

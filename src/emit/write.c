@@ -26,12 +26,14 @@ static bool set_error(struct sink *s, int error)
 	return false;
 }
 
+static bool open_sink(struct file_sink *f, const char *path, bool sweep);
+
 static bool ready(struct file_sink *f)
 {
 	if (f->later) {
 		char path[sizeof(f->path)];
 		memcpy(path, f->path, sizeof(path));
-		file_sink_open(f, path);
+		open_sink(f, path, false);
 	}
 	return !f->sink.error;
 }
@@ -166,7 +168,6 @@ static void remove_temp(struct file_sink *f)
 static bool open_temp(struct file_sink *f)
 {
 	char name[sizeof(f->temp)];
-	sweep_temps(f->path);
 	for (unsigned i = 0; i < MAX_TRIES; i++) {
 		if (!temp_name(f, name, i)) {
 			errno = ENAMETOOLONG;
@@ -188,7 +189,7 @@ static bool open_temp(struct file_sink *f)
 	return set_error(&f->sink, errno);
 }
 
-bool file_sink_open(struct file_sink *f, const char *path)
+static bool open_sink(struct file_sink *f, const char *path, bool sweep)
 {
 	struct stat st;
 	size_t len = strlen(path);
@@ -215,11 +216,18 @@ bool file_sink_open(struct file_sink *f, const char *path)
 		free(real);
 	}
 	f->direct = false;
+	if (sweep)
+		sweep_temps(f->path);
 	if (!open_temp(f))
 		return false;
 	if (exists) /* not being the owner is no reason to stop */
 		(void)!fchmod(f->fd, st.st_mode & 0777);
 	return true;
+}
+
+bool file_sink_open(struct file_sink *f, const char *path)
+{
+	return open_sink(f, path, true);
 }
 
 static bool close_sink(struct file_sink *f)
