@@ -24,14 +24,10 @@ struct decimal { /* `count` digits, with the point behind the first one, times 1
 	int count, power;
 };
 
-static uint64_t to_power(uint64_t base, int n)
-{
-	uint64_t all = 1;
-
-	while (n-- > 0)
-		all *= base;
-	return all;
-}
+static const uint64_t fives[] = {
+	1,         5,          25,         125,         625,          3125,
+	15625,     78125,      390625,     1953125,     9765625,      48828125,
+	244140625, 1220703125, 6103515625, 30517578125, 152587890625, 762939453125}; /* powers */
 
 /* Rounds v * 10**n to an integer; to the even one from the middle between two. Is the integer over
  * 10**n read as v? It is if it is nearer to v than to the numbers around v; it is never in the
@@ -39,7 +35,7 @@ static uint64_t to_power(uint64_t base, int n)
 static bool scaled(const struct binary *v, int n, uint64_t *integer)
 {
 	int shift = -(v->power + n); /* v * 10**n is exact / 2**shift; the last bit of v is unit */
-	wide unit = (wide)to_power(5, n / 2) * to_power(5, n - n / 2);
+	wide unit = (wide)fives[n / 2] * fives[n - n / 2];
 	wide exact = v->bits * unit, half = (wide)1 << (shift - 1);
 	wide below = exact >> shift, rest = exact - (below << shift);
 
@@ -59,7 +55,7 @@ static struct decimal fewest_digits(const struct binary *v, int bits, int few, i
 	d.power = (v->power + bits - 1) * 1233 >> 12; /* or one less; 1233 / 4096 is log10(2) */
 	for (;;) {
 		same = scaled(v, d.count - 1 - d.power, &d.digits);
-		end = to_power(10, d.count);
+		end = fives[d.count] << d.count;
 		if (d.digits > end)
 			d.power++;
 		else if (same || d.count == many)
@@ -121,7 +117,7 @@ void sb_float(struct strbuf *b, double v, bool single)
 		sb_str(b, signbit(v) ? "-0" : "0");
 		return;
 	}
-	if (size < LEAST || size >= (double)to_power(10, few)) {
+	if (size < LEAST || size >= (single ? 1e6 : 1e15)) {
 		add_by_library(b, v, single, few, many);
 		return;
 	}

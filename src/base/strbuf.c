@@ -203,6 +203,11 @@ void sb_vprintf(struct strbuf *b, const char *fmt, va_list args)
 		fmt += n;
 		if (!*fmt++)
 			break;
+		if (*fmt == 's') { /* as most are */
+			sb_str(b, va_arg(rest, const char *));
+			fmt++;
+			continue;
+		}
 		struct directive d = read_directive(&fmt, &rest);
 		add_directive(b, &d, &rest);
 	}
