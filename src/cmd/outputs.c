@@ -272,15 +272,27 @@ static int write_outputs(struct ctx *cx, const struct cmd *c, struct job *job, s
 	return code;
 }
 
+/* Room for all paths is 90 kB, which is not cleared: most of it is never used. */
+static void init_outputs(struct outputs *o)
+{
+	o->model[0] = o->external[0] = o->header[0] = o->depfile[0] = o->state[0] = 0;
+	o->location = NULL;
+	o->has_ext = o->has_header = o->has_dep = o->has_state = false;
+	file_sink_init(&o->out);
+	file_sink_init(&o->ext);
+	file_sink_init(&o->head);
+	file_sink_init(&o->dep);
+	file_sink_init(&o->first);
+}
+
 static int compile_with(struct ctx *cx, const struct cmd *c)
 {
-	struct outputs *o = calloc(1, sizeof(*o));
+	struct outputs *o = malloc(sizeof(*o));
 	enum stage stage = STAGE_MODEL;
 	if (!o)
 		return failed("out of memory");
+	init_outputs(o);
 	struct file_sink *const all[MAX_OUTPUTS] = {&o->out, &o->ext, &o->head, &o->dep, &o->first};
-	for (size_t i = 0; i < MAX_OUTPUTS; i++)
-		file_sink_init(all[i]);
 	struct watch *w = watch_signals(all, MAX_OUTPUTS);
 	int code = compile_options(cx, c, &stage);
 	if (!code)

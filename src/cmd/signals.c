@@ -46,10 +46,10 @@ struct watch *watch_signals(struct file_sink *const *sinks, size_t n)
 {
 	struct sigaction action = {.sa_handler = on_signal,
 				   .sa_flags = (int)(SA_ONSTACK | SA_RESETHAND)};
-	struct watch *w = calloc(1, HANDLER_STACK);
+	struct watch *w = malloc(HANDLER_STACK);
 	if (!w)
 		return NULL;
-	for (; w->n < n; w->n++)
+	for (w->n = 0; w->n < n; w->n++)
 		w->sinks[w->n] = sinks[w->n];
 	if (sigaltstack(&(stack_t){.ss_sp = w, .ss_size = HANDLER_STACK}, NULL)) {
 		free(w);
