@@ -217,6 +217,11 @@ static inline const char *behind(const char *s, const char *word)
 	return *s == *word && !strncmp(s, word, n) ? s + n : s;
 }
 
+static inline bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
 /* text.c */
 const char *textf(struct printer *p, const char *fmt, ...) PRINTF(2, 3);
 /* The next line has the line of the text that n is of before it, as a comment. */
@@ -421,8 +426,8 @@ double rounds_of(struct printer *p, const struct words *sizes, const struct code
 void copies_as_calls(struct printer *p, const char *const *types, struct body *b);
 
 /* library.c */
-/* The chunks of lib/c that the code needs */
-void print_library(struct printer *p, const char *code, struct strbuf *to);
+/* The chunks of lib/c that the texts of code need */
+void print_library(struct printer *p, const char *const *texts, uint32_t count, struct strbuf *to);
 /* Changes texts[i]: a long inline function of lib/c that it calls, such as ptgc_exp(x), becomes
  * ptgc_exp_call(x). Returns the definitions of these. */
 const char *set_apart(struct printer *p, const char **texts, uint32_t count);

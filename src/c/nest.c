@@ -65,8 +65,7 @@ static size_t text_length(const char *s)
 
 	for (size_t len; *s; s += len ? len : 1) {
 		len = word_length(s);
-		n += len && !(*s >= '0' && *s <= '9') ? strcspn(s, "0123456789") < len ? 3 : len
-						      : len + !len;
+		n += len && !is_digit(*s) ? strcspn(s, "0123456789") < len ? 3 : len : len + !len;
 	}
 	return n;
 }

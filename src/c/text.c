@@ -97,8 +97,7 @@ bool is_comment(const char *s)
 
 bool is_name(const char *s, char before)
 {
-	return !(*s >= '0' && *s <= '9') && before != '.' && before != '>' &&
-	       behind(s, "ptgc_") == s;
+	return !is_digit(*s) && before != '.' && before != '>' && behind(s, "ptgc_") == s;
 }
 
 const char *next_identifier(const char *s, const char *end, size_t *len)
@@ -205,6 +204,8 @@ bool is_number_text(const char *s, int64_t *v)
 {
 	char *end;
 
+	if (!is_digit(*s) && *s != '-')
+		return false;
 	*v = strtoll(s, &end, 10);
 	return end != s && !*end;
 }
@@ -350,6 +351,13 @@ static int compare_words(const void *name, const void *word)
 	return strcmp(name, *(const char *const *)word);
 }
 
+static bool has_capital(const char *s)
+{
+	while (*s && !(*s >= 'A' && *s <= 'Z'))
+		s++;
+	return *s;
+}
+
 static bool ends_with(const char *s, const char *end)
 {
 	size_t n = strlen(s), m = strlen(end);
@@ -367,6 +375,8 @@ static bool is_reserved(const char *name)
 
 	if (bsearch(name, reserved, countof(reserved), sizeof(*reserved), compare_words))
 		return true;
+	if (!has_capital(name)) /* the others have */
+		return false;
 	for (size_t i = 0; i < countof(begins); i++)
 		if (!strncmp(name, begins[i], strlen(begins[i])))
 			return true;
@@ -381,7 +391,7 @@ const char *mangled(struct printer *p, const char *name)
 {
 	struct strbuf out = {.arena = p->cx->arena};
 
-	if (*name >= '0' && *name <= '9')
+	if (is_digit(*name))
 		sb_str(&out, "_");
 	for (size_t n = word_length(name);; n = word_length(name)) {
 		sb_add(&out, name, n);
