@@ -42,7 +42,7 @@ static bool defines(struct printer *p, const struct c_chunk *c, const struct wor
 	return false;
 }
 
-void print_library(struct printer *p, const char *code, struct strbuf *to)
+void print_library(struct printer *p, const char *const *texts, uint32_t count, struct strbuf *to)
 {
 	struct words needed = {.at = {0}};
 	uint32_t n = 0;
@@ -50,7 +50,8 @@ void print_library(struct printer *p, const char *code, struct strbuf *to)
 	while (c_library[n].text)
 		n++;
 	bool *used = new_array(p->cx->arena, bool, n);
-	add_own_names(p, &needed, code);
+	for (uint32_t i = 0; i < count; i++)
+		add_own_names(p, &needed, texts[i]);
 	for (uint32_t i = n; i-- > 0;) { /* what a chunk needs stands before it */
 		used[i] = defines(p, &c_library[i], &needed);
 		if (used[i])

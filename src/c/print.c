@@ -397,10 +397,9 @@ static void print_file(struct printer *p, const struct interface *f, const char 
 	if (strstr(code, "PTGC_MOST"))
 		sb_str(to, "#define PTGC_MOST (INT64_MAX / 64) /* elements of an array */\n");
 	sb_str(to, "\n");
-	print_library(p,
-		      textf(p, "%s%s%s%s%s", l.functions[HEAVY], calls, l.functions[LIGHT],
-			    l.functions[COLD], code),
-		      to);
+	const char *const all[] = {l.functions[HEAVY], calls, l.functions[LIGHT], l.functions[COLD],
+				   code};
+	print_library(p, all, countof(all), to);
 	print_arrays(p, to);
 	print_find_weights(p, to);
 	print_code(to, &l, calls, code);
