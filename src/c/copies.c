@@ -109,8 +109,11 @@ static const char *copy_of(struct printer *p, const char *const *types, const st
 		   *other = element_type(types[from.name->number]);
 	if (!type || !other || strcmp(type, other))
 		return NULL;
-	return textf(p, "%.*sptgc_copy(%s%s, %s%s, %s, sizeof(*%s));\n", (int)l->tabs, TABS,
-		     to.name->s, to.first, from.name->s, from.first, most, to.name->s);
+	struct strbuf call = {.arena = p->cx->arena};
+	add_tabs(&call, l->tabs);
+	sb_printf(&call, "ptgc_copy(%s%s, %s%s, %s, sizeof(*%s));\n", to.name->s, to.first,
+		  from.name->s, from.first, most, to.name->s);
+	return call.s;
 }
 
 void copies_as_calls(struct printer *p, const char *const *types, struct body *b)

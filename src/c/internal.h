@@ -20,9 +20,6 @@
 #define PIECE_BEGIN "\2" /* alone on a line: the lines behind it, up to PIECE_END, are a piece */
 #define PIECE_END   "\3"
 
-#define TABS                                                                                       \
-	"\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t" /* to take some of */
-
 #define NAME_CHARS "0123456789_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 enum where {
@@ -224,6 +221,7 @@ static inline bool is_digit(char c)
 
 /* text.c */
 const char *textf(struct printer *p, const char *fmt, ...) PRINTF(2, 3);
+void add_tabs(struct strbuf *to, uint32_t n);
 /* The next line has the line of the text that n is of before it, as a comment. */
 void show_line(struct printer *p, const struct node *n);
 void line(struct printer *p, const char *fmt, ...) PRINTF(2, 3);

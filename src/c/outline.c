@@ -187,7 +187,7 @@ static bool read_code(struct outline *o, struct code *c)
 	for (uint32_t i = 0; i < c->lines.len; i++) {
 		const struct code_line *l = c->lines.at[i];
 		const char *s = l->text;
-		sb_add(key, TABS, l->tabs > deep ? l->tabs - deep : 0);
+		add_tabs(key, l->tabs > deep ? l->tabs - deep : 0);
 		for (uint32_t k = 0; k < l->names.len; k++) {
 			const struct mention *m = &l->names.at[k];
 			uint32_t number = number_in(o, c, m);
@@ -229,7 +229,7 @@ static void put_line_of(const struct outline *o, struct strbuf *to, const struct
 {
 	const char *s = l->text;
 
-	sb_add(to, TABS, l->tabs > deep ? l->tabs - deep : 0);
+	add_tabs(to, l->tabs > deep ? l->tabs - deep : 0);
 	for (uint32_t k = 0; k < l->names.len; k++)
 		if (l->names.at[k].name == o->bad) {
 			const char *at = l->text + l->names.at[k].at;
@@ -271,7 +271,7 @@ static void put_call(struct outline *o, const struct code *c, const struct funct
 	struct strbuf call = {.arena = o->p->cx->arena};
 	uint32_t n = 0;
 
-	sb_add(&call, TABS, c->lines.at[0]->tabs);
+	add_tabs(&call, c->lines.at[0]->tabs);
 	if (c->result)
 		sb_printf(&call, "%s = ", c->result->s);
 	sb_printf(&call, "%s(", f->name);
@@ -282,7 +282,8 @@ static void put_call(struct outline *o, const struct code *c, const struct funct
 			sb_str(&call, c->names.at[k].name->s);
 		}
 	sb_str(&call, ");\n");
-	*vec_push(o->p->cx->arena, &to->lines) = read_line(o->p, call.s);
+	struct code_line l = read_line(o->p, call.s);
+	*vec_push(o->p->cx->arena, &to->lines) = l;
 }
 
 /* --- work --- */

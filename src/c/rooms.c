@@ -264,17 +264,22 @@ static void take_room(struct taking *t, uint32_t number, struct spot at)
 static void print_frame(const struct frame *f, uint32_t tabs, struct strbuf *to)
 {
 	const struct room *r = f->rooms.at, *last = &f->rooms.at[f->rooms.len - 1];
-	int n = (int)tabs;
 
-	sb_printf(to, "%.*sconst size_t %s = top;\n", n, TABS, r->name);
-	for (; r < last; r++)
-		sb_printf(to, "%.*sconst size_t %s = ptgc_room(%s, %s, %u);\n", n, TABS, r[1].name,
-			  r->name, r->count, r->size);
-	if (f->rooms.len > 1)
-		sb_printf(to, "%.*stop = %s;\n", n, TABS, last->name);
-	sb_printf(to, "%.*sif (!ptgc_take_room(&top, %s, %u, bytes, need))\n", n, TABS, last->count,
-		  last->size);
-	sb_printf(to, "%.*s\treturn PTGC_MORE;\n", n, TABS);
+	add_tabs(to, tabs);
+	sb_printf(to, "const size_t %s = top;\n", r->name);
+	for (; r < last; r++) {
+		add_tabs(to, tabs);
+		sb_printf(to, "const size_t %s = ptgc_room(%s, %s, %u);\n", r[1].name, r->name,
+			  r->count, r->size);
+	}
+	add_tabs(to, tabs);
+	if (f->rooms.len > 1) {
+		sb_printf(to, "top = %s;\n", last->name);
+		add_tabs(to, tabs);
+	}
+	sb_printf(to, "if (!ptgc_take_room(&top, %s, %u, bytes, need))\n", last->count, last->size);
+	add_tabs(to, tabs);
+	sb_str(to, "\treturn PTGC_MORE;\n");
 }
 
 static void put_line(const struct taking *t, const struct code_line *l, struct strbuf *to)

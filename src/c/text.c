@@ -22,13 +22,13 @@ const char *textf(struct printer *p, const char *fmt, ...)
 	return s;
 }
 
-static void indent(struct printer *p)
+void add_tabs(struct strbuf *to, uint32_t n)
 {
 	static const char tabs[] = "\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t";
 
-	for (uint32_t n = p->indent, some; n > 0; n -= some) {
+	for (uint32_t some; n > 0; n -= some) {
 		some = n < sizeof(tabs) ? n : sizeof(tabs) - 1;
-		sb_add(&p->out, tabs, some);
+		sb_add(to, tabs, some);
 	}
 }
 
@@ -50,7 +50,7 @@ static void add_comment(struct printer *p, const struct node *n)
 	while (begin < at.len && (at.text[begin] == ' ' || at.text[begin] == '\t'))
 		begin++;
 	len = at.len - begin;
-	indent(p);
+	add_tabs(&p->out, p->indent);
 	sb_printf(&p->out, "/* %u: %s */\n", at.line,
 		  in_comment(p, textf(p, "%.*s", shown_len(at.text + begin, len, 90),
 				      at.text + begin)));
@@ -62,7 +62,7 @@ void line(struct printer *p, const char *fmt, ...)
 
 	if (p->shown)
 		add_comment(p, p->shown);
-	indent(p);
+	add_tabs(&p->out, p->indent);
 	va_start(args, fmt);
 	sb_vprintf(&p->out, fmt, args);
 	va_end(args);

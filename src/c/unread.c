@@ -91,10 +91,13 @@ static void keep_settings_of_read(struct needs *n)
 /* What it calls is needed, not what that gives. */
 static struct code_line call_alone(struct printer *p, const struct code_line *l)
 {
+	struct strbuf call = {.arena = p->cx->arena};
 	const char *value = value_in(l);
 
-	return read_line(p, textf(p, "%.*s(void)%.*s\n", (int)l->tabs, TABS,
-				  (int)(l->text + l->len - value), value));
+	add_tabs(&call, l->tabs);
+	sb_str(&call, "(void)");
+	sb_add(&call, value, (size_t)(l->text + l->len + 1 - value));
+	return read_line(p, call.s);
 }
 
 void drop_unread_lines(struct printer *p, struct body *b)
