@@ -105,8 +105,10 @@ struct body read_body(struct printer *p, const char *text)
 	struct body b = {{0}};
 
 	know_words(p);
-	for (const char *s = text; *s; s = next_line(s))
-		*vec_push(p->cx->arena, &b.lines) = read_line(p, s);
+	for (const char *s = text; *s; s = next_line(s)) {
+		struct code_line l = read_line(p, s);
+		*vec_push(p->cx->arena, &b.lines) = l;
+	}
 	return b;
 }
 
