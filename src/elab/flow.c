@@ -262,11 +262,13 @@ static struct value *eval_while(struct elab *e, struct aloop *a, struct loop_sta
 	for (uint32_t i = 0; i < l->ncarried; i++) {
 		struct value *v = next ? l->carried[i].next : l->carried[i].init;
 		bind_value(e, l->carried[i].name, cv_value(v, l->carried[i].span),
-			   l->carried[i].span)
-			->used = true;
+			   l->carried[i].span);
 	}
 	e->cx->why = asked;
 	struct cv c = eval(e, a->condition);
+	l->fixed_condition = c.kind != CV_BOOL; /* `while True` says that it is */
+	for (const struct binding *b = e->scope->values; b; b = b->prev)
+		l->fixed_condition &= !b->used;
 	struct value *v = c.kind == CV_POISON ? NULL : condition(e, &c);
 	pop_scope(e);
 	return v;
@@ -722,6 +724,12 @@ bool exec_loop(struct elab *e, struct stmt *s)
 		elab_error(e, a->span, E_STATEMENT,
 			   "this loop never ends: write 'x in xs' or 'i in 0:n' in its header, "
 			   "'while c' after it, or 'until c' in its body");
+		ok = false;
+	}
+	if (ok && h.trips == DIM_NONE && cond && l.fixed_condition && !l.until) {
+		elab_error(e, a->span, E_STATEMENT,
+			   "this loop never ends once it begins: its 'while' reads nothing that "
+			   "the loop carries");
 		ok = false;
 	}
 	if (ok)

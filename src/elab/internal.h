@@ -82,6 +82,7 @@ struct loop_state { /* the loop whose body is being elaborated */
 	struct carried *carried;
 	uint32_t ncarried;
 	struct value *until;             /* bool[], NULL when there is none */
+	bool fixed_condition;            /* 'while' reads nothing that is carried */
 	const struct aloop *written_out; /* of a for; NULL: of a loop */
 	bool stepwise;                   /* its steps are elaborated one by one, this one now: */
 	uint32_t step;
