@@ -114,9 +114,8 @@ static uint32_t open_scope(struct taking *t, uint32_t line, uint32_t now, uint32
 			       .branch = begins(t, line, "if (") || begins(t, line, "} else")};
 	if (begins(t, line, "} else"))
 		t->scopes.at[closed].otherwise = opened;
-	struct growing_loop *last = t->grows.at + t->grows.len - 1;
-	if (t->grows.len && last->from.scope == now && !last->scope &&
-	    begins(t, line, "for (int64_t step"))
+	struct growing_loop *last = t->grows.len ? &t->grows.at[t->grows.len - 1] : NULL;
+	if (last && last->from.scope == now && !last->scope && begins(t, line, "for (int64_t step"))
 		last->scope = opened;
 	return opened;
 }
