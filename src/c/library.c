@@ -123,7 +123,7 @@ const char *set_apart(struct printer *p, const char **texts, uint32_t count)
 	for (uint32_t i = 0; i < count; i++)
 		add_own_names(p, &called, texts[i]);
 	for (const struct c_chunk *c = c_library; c->text; c++) {
-		if (!read_inlined(p, c->text, &f) || !f.is_long ||
+		if (!defines(p, c, &called) || !read_inlined(p, c->text, &f) || !f.is_long ||
 		    !has_word(p, &called, f.name, strlen(f.name)))
 			continue;
 		add_word(p, &apart, f.name, strlen(f.name));
