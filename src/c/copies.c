@@ -82,25 +82,40 @@ static bool is_copy(const struct code_line *l)
 	       l->text[l->len - 2] == ']';
 }
 
+/* What stands behind the text `with` at s; NULL: it is not there */
+static const char *after(const char *s, const char *with)
+{
+	const char *t = s ? behind(s, with) : s;
+
+	return t == s ? NULL : t;
+}
+
+/* The bound of the loop `for (int64_t i = 0; i < BOUND; ++i) {`, as a text; NULL: it is another
+ * line */
+static const char *bound_of(struct printer *p, const struct code_line *l)
+{
+	const char *s = after(l->text, "for (int64_t ");
+	const char *variable = s ? l->names.at[0].name->s : "";
+
+	const char *most = after(after(after(after(s, variable), " = 0; "), variable), " < ");
+	const char *end = most ? find_in_line(l, "; ++") : NULL;
+	if (!after(after(after(end, "; ++"), variable), ") {"))
+		return NULL;
+	return textf(p, "%.*s", (int)(end - most), most);
+}
+
 /* The call for the loop of three lines at l, with its tabs; NULL: it does more than to copy */
 static const char *copy_of(struct printer *p, const char *const *types, const struct code_line *l)
 {
-	const char *begin = "for (int64_t ";
 	struct side to, from;
 	int64_t count;
 
-	if (behind(l->text, begin) == l->text || !is_copy(&l[1]) || l[2].tabs != l->tabs ||
-	    *l[2].text != '}')
+	if (!is_copy(&l[1]) || l[2].tabs != l->tabs || *l[2].text != '}')
+		return NULL;
+	const char *most = bound_of(p, l);
+	if (!most || (is_number_text(most, &count) && count < SHORT_COPY))
 		return NULL;
 	const char *variable = l->names.at[0].name->s;
-	const char *head = textf(p, "%s%s = 0; %s < ", begin, variable, variable);
-	const char *tail = textf(p, "; ++%s) {", variable), *most = behind(l->text, head);
-	const char *end = find_in_line(l, tail);
-	if (most == l->text || !end)
-		return NULL;
-	most = textf(p, "%.*s", (int)(end - most), most);
-	if (is_number_text(most, &count) && count < SHORT_COPY)
-		return NULL;
 	const char *s = read_side(p, &l[1], l[1].text, "] = ", variable, &to);
 	s = s ? read_side(p, &l[1], s, "];", variable, &from) : NULL;
 	if (!s || *s != '\n' || to.name == from.name)

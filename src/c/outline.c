@@ -308,11 +308,17 @@ static void follow_loop(struct outline *o, const struct code_line *l)
 	*vec_push(o->p->cx->arena, &o->around) = loop;
 }
 
+/* `double *const a = ...` */
+static bool defines_pointer(const struct code_line *l)
+{
+	return l->defines && strchr(l->defines, '*');
+}
+
 /* A line that stays in run(). Those that make room for an array, or copy one, take no more time if
  * they are not optimised. */
 static void add_work_of(struct outline *o, const struct code_line *l)
 {
-	if (!find_in_line(l, " *const ") && !calls(l, "ptgc_take_room") && !calls(l, "ptgc_copy"))
+	if (!defines_pointer(l) && !calls(l, "ptgc_take_room") && !calls(l, "ptgc_copy"))
 		o->work += rounds_around(o) * work_of(o->p, &o->sizes, &l, 1);
 }
 
@@ -386,7 +392,7 @@ static bool is_store(const struct code_line *l)
 /* `const int64_t n = b * 2;` or `double *const a = (double *)(w + o);` */
 static bool is_definition(const struct outline *o, const struct code_line *l)
 {
-	if (find_in_line(l, " *const ") && find_in_line(l, " *)(w + "))
+	if (defines_pointer(l) && find_in_line(l, " *)(w + "))
 		return true;
 	if (!l->defines || behind(l->text, "const ") == l->text)
 		return false;
