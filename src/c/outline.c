@@ -52,9 +52,9 @@ enum item_is {
 struct item {               /* of the body */
 	uint32_t from, end; /* its lines */
 	enum item_is is;
-	struct code code; /* of a piece or a store */
-	uint32_t kind;    /* of a piece */
-	bool repeated;    /* it and a neighbour stand side by side, in this order, elsewhere, too */
+	const struct code *code; /* of a piece or a store */
+	uint32_t kind;           /* of a piece */
+	bool repeated; /* it and a neighbour stand side by side, in this order, elsewhere, too */
 };
 struct function {
 	const char *name, *text;
@@ -420,29 +420,33 @@ static uint32_t kind_of(struct outline *o, const struct code *c)
 	return number;
 }
 
+/* The lines from `from` to before `end`, if a function can have them; NULL: it cannot */
+static const struct code *code_of(struct outline *o, uint32_t from, uint32_t end)
+{
+	struct code c = {.lines = {0}}, *kept;
+
+	add_lines(o, &c, from, end);
+	if (!read_code(o, &c))
+		return NULL;
+	kept = new (o->p->cx->arena, struct code);
+	*kept = c;
+	return kept;
+}
+
 /* The item that begins with line number `from` */
 static struct item item_at(struct outline *o, uint32_t from)
 {
 	const struct code_line *l = &o->b->lines.at[from];
 	struct item i = {.from = from, .end = o->end_of[from], .is = PIECE};
 
-	if (i.end) {
-		add_lines(o, &i.code, from, i.end);
-		if (read_code(o, &i.code)) {
-			i.kind = kind_of(o, &i.code);
-			return i;
-		}
+	if (i.end && (i.code = code_of(o, from, i.end))) {
+		i.kind = kind_of(o, i.code);
+		return i;
 	}
-	struct code one = {.lines = {0}};
 	i = (struct item){.from = from, .end = from + 1, .is = LINE};
-	if (is_store(l)) {
-		add_lines(o, &one, from, from + 1);
-		if (read_code(o, &one) && !one.result) {
-			i.is = STORE;
-			i.code = one;
-		}
-	}
-	if (i.is == LINE && (*l->text == '/' || is_definition(o, l)))
+	if (is_store(l) && (i.code = code_of(o, from, i.end)) && !i.code->result)
+		i.is = STORE;
+	else if (*l->text == '/' || is_definition(o, l))
 		i.is = DEFINITION;
 	follow_loop(o, l);
 	if (!is_piece_mark(l))
@@ -475,7 +479,7 @@ static struct code joined(struct outline *o, const struct item *first, const str
 	struct code c = {.lines = {0}};
 
 	if (first == last)
-		return first->code;
+		return *first->code;
 	for (const struct item *i = first; i <= last; i++)
 		if (is_code(i))
 			add_lines(o, &c, i->from, i->end);
@@ -552,7 +556,7 @@ static bool may_join(struct outline *o, const struct item *first, const struct i
 	if (next->is == STORE)
 		return true;
 	const struct kind *a = &o->kinds.at[first->kind], *b = &o->kinds.at[next->kind];
-	return !next->code.result && a->tier == b->tier && first->repeated == next->repeated &&
+	return !next->code->result && a->tier == b->tier && first->repeated == next->repeated &&
 	       (b->count == 1 || !end_of_known(o, next));
 }
 
@@ -565,12 +569,12 @@ static const struct item *end_of_group(struct outline *o, const struct item *fir
 	if (last)
 		return last;
 	last = first;
-	if (first->code.result || o->kinds.at[first->kind].tier == HEAVY)
+	if (first->code->result || o->kinds.at[first->kind].tier == HEAVY)
 		return last;
 	for (const struct item *i = first; i && lines < GROUP_LINES; i = next_code(o, i)) {
 		if (i != first && !may_join(o, first, i))
 			break;
-		lines += i->code.lines.len;
+		lines += i->code->lines.len;
 		last = i;
 	}
 	return last;
@@ -592,7 +596,7 @@ static const struct item *put_group(struct outline *o, const struct item *first,
 	struct code c = joined(o, first, last);
 
 	if (parameter_count(&c) > MOST_PARAMETERS)
-		c = (last = first)->code;
+		c = *(last = first)->code;
 	for (const struct item *i = first; i < last; i++)
 		if (!is_code(i))
 			*vec_push(o->p->cx->arena, &to->lines) = o->b->lines.at[i->from];
