@@ -37,7 +37,7 @@ static bool is_new_element_of(struct printer *p, dim d, const struct value *v)
 {
 	struct dim_view w = dim_view_as_made(p->cx, d);
 
-	return w.form == DIM_ATOM && w.source && w.kind == SOURCE_VALUE && w.source->lowered == v &&
+	return w.form == DIM_ATOM && w.source && w.kind == SOURCE_VALUE && resolve(w.source) == v &&
 	       !compared_text(p, d);
 }
 

@@ -7,6 +7,8 @@
 
 #include "c/internal.h"
 
+#define MAX_TERMS 64 /* of a form; one that has more has no text */
+
 /* The text that d is bound to; NULL: none. *indent: the indent of the innermost line that binds
  * what a text is made of; 0: it is known when run() starts. */
 static const char *bound_text(struct printer *p, dim d, uint32_t *indent)
@@ -21,7 +23,7 @@ static const char *bound_text(struct printer *p, dim d, uint32_t *indent)
 /* The same length of the node that a node of the text was lowered to */
 static const char *lowered_text(struct printer *p, const struct dim_view *atom, uint32_t *indent)
 {
-	const struct value *v = atom->source ? atom->source->lowered : NULL;
+	const struct value *v = resolve(atom->source);
 
 	if (!v || atom->kind != SOURCE_SIZE || atom->at >= v->type.rank)
 		return NULL;
@@ -39,7 +41,7 @@ enum reading {
  * NULL: the atom is none */
 static const char *integer_text(struct printer *p, dim d, const struct dim_view *atom)
 {
-	const struct value *v = atom->source ? atom->source->lowered : NULL;
+	const struct value *v = resolve(atom->source);
 
 	for (uint32_t i = 0; i < p->kept_integers.len; i++)
 		if (p->kept_integers.at[i].d == d)
@@ -53,21 +55,48 @@ static const char *integer_text(struct printer *p, dim d, const struct dim_view 
 }
 
 /* How term i of a form is read. An integer is cut to what a length can be, so that sums of them do
- * not overflow. Products may, and a number that was cut has another remainder: there,
- * such an integer has no text. */
+ * not overflow. A number that was cut has another remainder: there, such an integer has no text. */
 static enum reading reading_of_term(const struct dim_view *v, enum reading how, uint32_t i)
 {
 	bool far = v->form == DIM_SUM && (v->coef[i] > 1000 || v->coef[i] < -1000);
 
-	return how == TO_COMPARE && (far || v->form == DIM_PRODUCT || v->form == DIM_MOD) ? AS_MADE
-											  : how;
+	return how == TO_COMPARE && (far || v->form == DIM_MOD) ? AS_MADE : how;
+}
+
+static const char *form_text(struct printer *p, dim d, enum reading how, uint32_t *indent,
+			     int depth);
+
+static bool term_texts(struct printer *p, const struct dim_view *v, enum reading how,
+		       uint32_t *indent, int depth, const char **of)
+{
+	for (uint32_t i = 0; i < v->nterms; i++)
+		if (!(of[i] = form_text(p, v->term[i], reading_of_term(v, how, i), indent,
+					depth + 1)))
+			return false;
+	return true;
+}
+
+/* A product of lengths; or, where it is compared and is no such one, of integers, cut again */
+static const char *product_text(struct printer *p, const struct dim_view *v, enum reading how,
+				uint32_t *indent, int depth)
+{
+	const char *of[MAX_TERMS] = {NULL}, *all = NULL;
+
+	if (term_texts(p, v, how == TO_COMPARE ? AS_MADE : how, indent, depth, of))
+		return product(p, of, v->nterms);
+	if (how != TO_COMPARE || !term_texts(p, v, how, indent, depth, of))
+		return NULL;
+	for (uint32_t i = 0; i < v->nterms; i++)
+		all = all ? textf(p, "ptgc_near_length(ptgc_near_times(%s, %s))", all, of[i])
+			  : of[i];
+	return all;
 }
 
 static const char *form_text(struct printer *p, dim d, enum reading how, uint32_t *indent,
 			     int depth)
 {
 	struct dim_view v = how == AS_FOUND ? dim_view(p->cx, d) : dim_view_as_made(p->cx, d);
-	const char *of[64], *all;
+	const char *of[MAX_TERMS] = {NULL}, *all;
 	static const char *const functions[] = {[DIM_MAX] = "ptgc_max_i64",
 						[DIM_MIN] = "ptgc_min_i64",
 						[DIM_FLOORDIV] = "ptgc_floor_div_i64",
@@ -85,12 +114,10 @@ static const char *form_text(struct printer *p, dim d, enum reading how, uint32_
 		return all;
 	if (depth > MAX_DEPTH_OF_DIM || v.nterms > countof(of))
 		return NULL;
-	for (uint32_t i = 0; i < v.nterms; i++)
-		if (!(of[i] = form_text(p, v.term[i], reading_of_term(&v, how, i), indent,
-					depth + 1)))
-			return NULL;
 	if (v.form == DIM_PRODUCT)
-		return product(p, of, v.nterms);
+		return product_text(p, &v, how, indent, depth);
+	if (!term_texts(p, &v, how, indent, depth, of))
+		return NULL;
 	if (v.form == DIM_SUM) {
 		all = NULL;
 		for (uint32_t i = 0; i < v.nterms; i++) {
