@@ -54,15 +54,24 @@ def test_as_written(seed):
         np.testing.assert_allclose(g, w, 0, near, err_msg=f"output {k}; {math} {off}\n{program.text}")
 
 
-@pytest.mark.parametrize("seed", SEEDS[:: 25 if len(SEEDS) <= 150 else 1])
+def modes(points):
+    yield ptgc.onnx_mode(math=points.pick("exact", "standard", "native"), opset=points.pick(*SOME_OPSETS))
+    yield ptgc.native_mode(cflags=["-O0"])
+
+
+# 110: lengths with products of integers
+@pytest.mark.parametrize("seed", [*SEEDS[:: 25 if len(SEEDS) <= 150 else 1], 110])
 def test_batches(seed):
     try:
         points = Points(seed)
         want = points.expected()
     except Exception as e:  # PyTensor's: a shape with a 1 that its types do not know, more steps than rows, no gradient
         pytest.skip(str(e)[:80])
-    mode = ptgc.onnx_mode(math=points.pick("exact", "standard", "native"), opset=points.pick(*SOME_OPSETS))
-    f = pytensor.function(points.many, points.results, mode=mode, on_unused_input="ignore")
+    for mode in modes(points):
+        check_batch(points, want, pytensor.function(points.many, points.results, mode=mode, on_unused_input="ignore"))
+
+
+def check_batch(points, want, f):
     try:
         got = f(*points.values)
     except Exception:
