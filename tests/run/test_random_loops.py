@@ -23,6 +23,7 @@ from random_scans import Points
 from wild_loops import Wild
 
 from ptgc import _lib
+from ptgc.native import NativeFunction
 from opsets import SOME_OPSETS
 
 FIRST = int(os.environ.get("PTGC_SEED", "450"))
@@ -52,6 +53,19 @@ def test_as_written(seed):
         assert g.dtype == w.dtype and g.shape == w.shape
         near = NEAR[program.dtype] * max(1, np.abs(w).max(initial=0))
         np.testing.assert_allclose(g, w, 0, near, err_msg=f"output {k}; {math} {off}\n{program.text}")
+
+
+@pytest.mark.parametrize("seed", SEEDS[:: 10 if len(SEEDS) <= 150 else 1])
+def test_as_c(seed):
+    program = Program(seed)
+    arguments = program.arguments()
+    want = outputs(program.text, arguments, math="exact", flags=["Wno-unused"])
+    compiled = _lib.compile_text(program.text, code=True, model_name="model", flags=["Wno-unused", "fentry"])
+    got = NativeFunction(compiled, program.text, {}, [], ["-O0"])(*arguments)
+    for k, (g, w) in enumerate(zip(got, want, strict=True)):
+        assert g.dtype == w.dtype and g.shape == w.shape
+        near = NEAR[program.dtype] * max(1, np.abs(w).max(initial=0))
+        np.testing.assert_allclose(g, w, 0, near, err_msg=f"output {k}\n{program.text}")
 
 
 def modes(points):
