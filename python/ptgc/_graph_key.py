@@ -11,12 +11,14 @@ import enum
 import hashlib
 import sys
 import sysconfig
+import time
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from types import BuiltinFunctionType, FunctionType
 
 import numpy as np
+import scipy
 from pytensor.compile.mode import optdb
 from pytensor.configdefaults import config
 from pytensor.graph.basic import Constant
@@ -27,8 +29,12 @@ from pytensor.graph.utils import MetaObject
 from pytensor.tensor.type import TensorType
 
 SIMPLE = (type(None), bool, int, float, complex, str, bytes)
-OF_ALL_OPS = "destroy_map", "view_map"
-OF_INNER_GRAPH = "fgraph", "info", *OF_ALL_OPS
+OF_ALL_OPS = "name", "destroy_map", "view_map"
+OF_INNER_GRAPH = "fgraph", "info", "mode", *OF_ALL_OPS
+FOUND_OF_DATA = "unique_indices", "jointly_unique_indices", "is_arange"  # tags: what PyTensor saw in a constant's elements
+NUMBERS = "biufc"  # kinds of dtypes
+COMPUTING = f"{sys.version} {np.__version__} {scipy.__version__}"  # what folds constants
+LOADED = time.time_ns()
 PARTS_OF_REWRITER = "fn", "node_rewriter", "rewrites", "data", "db"
 OF_COMPILATION = "mode", "linker"  # options that PyTensor sets while it compiles a function
 
@@ -50,10 +56,8 @@ def files_of(package: str) -> str:
     """The files of a package, with their times and sizes."""
     if package == "__main__":
         raise NoKey("something is defined in __main__")
-    if package in sys.stdlib_module_names:
-        return sys.version
-    if package == "numpy":
-        return np.__version__
+    if package in sys.stdlib_module_names or package == "numpy":
+        return ""  # COMPUTING has their versions
     module = sys.modules.get(package)
     if module is None or not getattr(module, "__file__", None):
         raise NoKey(f"{package} has no files")
@@ -61,7 +65,9 @@ def files_of(package: str) -> str:
     if package not in ("pytensor", "ptgc") and not is_installed(file.parent):
         raise NoKey(f"{package} is not installed")
     files = sorted(file.parent.rglob("*.py")) if hasattr(module, "__path__") else [file]
-    stats = [(str(f), f.stat()) for f in files]
+    stats = [(str(f), f.stat()) for f in files if f.exists()]  # an editor may lock a file by a link to nowhere
+    if any(s.st_ctime_ns > LOADED for _, s in stats):
+        raise NoKey(f"files of {package} are newer than what runs")
     return repr([(name, s.st_mtime_ns, s.st_size) for name, s in stats])
 
 
@@ -119,6 +125,10 @@ class Descriptions:
             return array_text(np.asarray(obj))
         if way == "plain":
             return repr(obj)
+        if way == "slice":
+            return f"slice({self.list_of((obj.start, obj.stop, obj.step))})"
+        if way == "enum":
+            return f"{self.of(kind)}.{obj.name}"
         if way == "generator":
             return f"Generator({self.of(obj.bit_generator.state)})"
         if way == "graph":
@@ -137,7 +147,7 @@ class Descriptions:
         """A hash of the graph, and its constants in the order in which the nodes read them."""
         number = {id(v): k for k, v in enumerate(inputs)}
         constants = []
-        words = [f"{type(v).__name__} {self.of(v.type)} {v.name!r}" for v in inputs]
+        words = [f"{type(v).__name__} {self.of(v.type)} {v.name!r}{tags_of(v)}" for v in inputs]
 
         def numbers(variables):
             for v in variables:
@@ -146,23 +156,31 @@ class Descriptions:
                         raise NoKey(f"{v} is no input")
                     number[id(v)] = len(number)
                     constants.append(v)
-                    words.append(self.of(v))
+                    for tag in FOUND_OF_DATA:  # the data may be others since then
+                        vars(v.tag).pop(tag, None)
+                    words.append(self.of(v) + tags_of(v))
             return [number[id(v)] for v in variables]
 
         for node in nodes:
             read = numbers(node.inputs)
             for v in node.outputs:
                 number[id(v)] = len(number)
-            made = ", ".join(f"{self.of(v.type)} {v.name!r}" for v in node.outputs)
-            words.append(f"{made} = {self.of(node.op)}{read}")
+            made = ", ".join(f"{self.of(v.type)} {v.name!r}{tags_of(v)}" for v in node.outputs)
+            words.append(f"{made} = {self.of(node.op)}{read}{tags_of(node)}")
         words.append(str(numbers(outputs)))
         self.alive += [inputs, outputs, nodes]
         return hashlib.sha256("\n".join(words).encode()).hexdigest(), constants
 
 
+def tags_of(thing) -> str:
+    """Tags that rewrites may read, such as ``psd``: not those that hold objects, as PyMC's ``transform`` does."""
+    found = [(k, v) for k, v in vars(thing.tag).items() if type(v) in SIMPLE] if hasattr(thing, "tag") else []
+    return repr(sorted(found)) if found else ""
+
+
 def array_text(array: np.ndarray) -> str:
-    if array.dtype.hasobject:
-        raise NoKey("an array of objects")
+    if array.dtype.kind not in NUMBERS:
+        raise NoKey(f"an array of {array.dtype}")
     return f"{array.dtype.str}{array.shape}{hashlib.sha256(np.ascontiguousarray(array)).hexdigest()}"
 
 
@@ -172,7 +190,9 @@ WAYS = {
     "set": (set, frozenset),
     "mapping": (Mapping,),
     "array": (np.ndarray, np.generic),
-    "plain": (np.dtype, np.ufunc, slice, enum.Enum),
+    "plain": (np.dtype, np.ufunc),
+    "slice": (slice,),
+    "enum": (enum.Enum,),
     "generator": (np.random.Generator,),
     "constant": (Constant,),
     "attributes": (Op, Type, MetaObject),
@@ -195,11 +215,18 @@ def is_default(value) -> bool:
     return value is None or (type(value) is dict and not value)
 
 
+@cache
+def slots_of(kind: type) -> list[str]:
+    """The attributes that have no place in __dict__"""
+    found = [vars(base).get("__slots__", ()) for base in kind.__mro__]
+    return [name for names in found for name in ([names] if isinstance(names, str) else names)]
+
+
 def attributes(obj) -> list[str]:
     """What PyTensor compares of an op or a type; all that an op is which has no __props__."""
-    props, own = getattr(type(obj), "__props__", None), getattr(obj, "__dict__", {})
+    props, own = getattr(type(obj), "__props__", None), [*getattr(obj, "__dict__", ()), *slots_of(type(obj))]
     if isinstance(obj, HasInnerGraph):
-        simple = [k for k, value in own.items() if type(value) in SIMPLE and not k.startswith("_")]
+        simple = [k for k in own if type(getattr(obj, k, None)) in (*SIMPLE, dict) and not k.startswith("_")]
         return list(dict.fromkeys([*(props or ()), *OF_INNER_GRAPH, *simple]))
     return [*(own if props is None else props), *OF_ALL_OPS]
 

@@ -20,7 +20,7 @@ from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 from pytensor.graph.traversal import io_toposort
 
 from ptgc import _cache, _graph_key
-from ptgc._graph_key import Descriptions, NoKey
+from ptgc._graph_key import Descriptions
 
 LARGEST = 1 << 22  # bytes; a larger graph, of which the rewrites have made long constants, is not kept
 REASON = "rewritten before"
@@ -37,7 +37,8 @@ class Before:
         files = [_graph_key.files_of(p) for p in sorted(packages | descriptions.packages)]
         features = [type(f).__name__ for f in fgraph._features]
         around = f"{features} {fgraph.update_mapping}"
-        key = [graph, around, _graph_key.query_text(query), _graph_key.options_text(), registered, *files]
+        asked = _graph_key.query_text(query), _graph_key.options_text()
+        key = [graph, around, *asked, registered, _graph_key.COMPUTING, *files]
         self.file = _cache.file_of("\0".join(key).encode(), "graph")
         self.leaves = [*fgraph.inputs, *constants]
         self.ops = [node.op for node in nodes]
@@ -80,7 +81,7 @@ class Numbers(dict):
 
 def same_op(op):
     """Equal for ops that may take each other's place. Graphs inside of them are not compared."""
-    return id(op) if isinstance(op, HasInnerGraph) else op
+    return id(op) if isinstance(op, HasInnerGraph) else (op, getattr(op, "name", None))
 
 
 def graph_as_bytes(fgraph: FunctionGraph, before: Before) -> bytes:
@@ -155,7 +156,7 @@ def rewrite_or_take(fgraph: FunctionGraph, query: RewriteDatabaseQuery, rewrite:
         return rewrite()
     try:
         before = Before(fgraph, query)
-    except (NoKey, RecursionError):
+    except Exception:  # NoKey, or whatever an op of others raises when it is described
         return rewrite()
     if take(fgraph, before):
         return None

@@ -1,21 +1,28 @@
 """Rewritten graphs in the cache: what a later process takes is what the rewrites would give, for this graph alone."""
 
+import importlib
 import os
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Mapping
 
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
+import pytensor.xtensor as px
 import pytest
 from pytensor.compile.builders import OpFromGraph
 from pytensor.compile.mode import optdb
 from pytensor.graph.basic import Apply
+from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.op import Op
 from pytensor.graph.rewriting.basic import node_rewriter
+from pytensor.xtensor import reduction
 
-from ptgc import _cache, _kept
+from ptgc import _cache, _graph_key, _kept
+from ptgc.linker import ONNX
 from ptgc.rewrites import ifelse
 
 x, v, m = pt.dscalar("x"), pt.dvector("v"), pt.dmatrix("m")
@@ -52,7 +59,7 @@ def contents(f):
     """All of the rewritten graph that someone may see"""
     nodes = f.maker.fgraph.toposort()
     made = [(v.name, v.type, getattr(v.tag, "trace", [])) for node in nodes for v in node.outputs]
-    return [node.op for node in nodes], made, f.vm.jit_fn.text
+    return [(node.op, str(node.op)) for node in nodes], made, f.vm.jit_fn.text
 
 
 def scan_of(start, factor):
@@ -68,6 +75,7 @@ def scan_of(start, factor):
         ([x, m], [pt.dot(m, m.T) * x, m.sum(), pt.grad((m**3).sum(), m)]),
         ([x], [scan_of(x, pt.as_tensor(0.5))[-1]]),
         ([x, v], [ifelse(x > 0, v + 0, v * 2)]),
+        ([x, v], [ifelse(x > 0, v + 0, v * 2, name="a").sum(), ifelse(x > 0, v, v * 2, name="b")[0]]),
         ([v], [OpFromGraph([v], [pt.special.logsumexp(v) + v])(v * 2)]),
         ([m], [pt.linalg.cholesky(m @ m.T + np.eye(3)), m[1:, ::2].T]),
         ([v], [v[pt.as_tensor([0, 0, 1])], pt.set_subtensor(v[1:], 0), v.astype("float32") + np.float32(1)]),
@@ -133,6 +141,23 @@ def long_constant(last):
     return [v], v[:1] * pt.as_tensor(np.append(np.ones(9999), last)).sum()
 
 
+def solved(tag=None, of=lambda a: a):
+    a = pt.dmatrix("a")
+    matrix = of(a)
+    if tag:
+        setattr(matrix.tag, tag, True)
+    return [a, v], pt.linalg.solve(matrix, v)
+
+
+def ones(_):
+    return pt.as_tensor(np.ones((3, 3)))
+
+
+def of_dims(reduce):
+    named = px.xtensor("named", dims=("a", "b"), shape=(2, 3))
+    return [named], reduce(named, dim="a").values
+
+
 DIFFERENT = {
     "the value of a constant": (of_constant(2.0), of_constant(3.0)),
     "the sign of a zero": (([v], v / pt.as_tensor(0.0)), ([v], v / pt.as_tensor(-0.0))),
@@ -154,6 +179,10 @@ DIFFERENT = {
         ([pt.tensor("t", shape=(None,))], None),
     ),
     "the name of an output": (([v], (v + 1).copy(name="a")), ([v], (v + 1).copy(name="b"))),
+    "a property of an op with slots": (of_dims(reduction.sum), of_dims(reduction.prod)),
+    "a tag of an input": (solved(), solved("lower_triangular")),
+    "a tag of a constant": (solved(of=ones), solved("upper_triangular", of=ones)),
+    "a tag of what a node computes": (solved(of=pt.exp), solved("lower_triangular", of=pt.exp)),
 }
 
 
@@ -167,6 +196,29 @@ def test_graphs_that_differ_have_files_of_their_own(pair, taken):
     assert not any(taken) and texts[0] != texts[1]
 
 
+def test_options_of_an_op_with_a_graph_are_part_of_the_key():
+    def file_of(**options):
+        smallest, _ = pt.optimize.minimize((x - 1) ** 4, x, optimizer_kwargs=options)
+        return _kept.Before(FunctionGraph([x], [smallest]), ONNX._optimizer.query).file
+
+    assert file_of(tol=0.1) == file_of(tol=0.1) != file_of(tol=1e-9)
+
+
+def test_data_that_change_in_place(taken):
+    """PyTensor notes in the tags of a constant that no index is there twice, and believes it after a change."""
+    indices = np.arange(3)
+
+    def added(index):
+        return compiled([v], pt.inc_subtensor(v[index], v)[index])([1.0, 2.0, 4.0])
+
+    constant = pt.as_tensor(indices)
+    np.testing.assert_array_equal(added(constant), [2, 4, 8])
+    indices[:] = 0, 0, 1
+    for index in (constant, pt.as_tensor(indices.copy())):
+        np.testing.assert_array_equal(added(index), [4, 4, 6])
+    assert taken == [False, False, True]
+
+
 def test_options_and_rewrites_are_part_of_the_key(taken):
     def compile_again():
         compiled([v], v.sum() + 1)
@@ -178,6 +230,36 @@ def test_options_and_rewrites_are_part_of_the_key(taken):
     excluding = pytensor.compile.mode.get_mode("ONNX").excluding("local_sum_prod_alloc")
     pytensor.function([v], v.sum() + 1, mode=excluding)
     assert not taken.pop() and compile_again()
+
+
+def test_releases_of_what_folds_constants_are_part_of_the_key(taken, monkeypatch):
+    compiled([v], pt.exp(v) + 1)
+    monkeypatch.setattr(_graph_key, "COMPUTING", "SciPy of tomorrow")
+    compiled([v], pt.exp(v) + 1)
+    assert taken == [False, False]
+
+
+def installed(tmp_path, monkeypatch, name):
+    folder = tmp_path / "site-packages" / name
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text("")
+    monkeypatch.syspath_prepend(folder.parent)
+    importlib.import_module(name)
+    return folder
+
+
+def test_a_link_to_nowhere_among_the_files_of_a_package(tmp_path, monkeypatch):
+    """as an editor makes for a file that it has open"""
+    folder = installed(tmp_path, monkeypatch, "package_of_kept_1")
+    monkeypatch.setattr(_graph_key, "LOADED", time.time_ns() + 10**9)
+    (folder / ".#file.py").symlink_to("nowhere")
+    assert str(folder / "__init__.py") in _graph_key.files_of(folder.name)
+
+
+def test_files_that_changed_since_they_were_loaded(tmp_path, monkeypatch):
+    folder = installed(tmp_path, monkeypatch, "package_of_kept_2")
+    with pytest.raises(_graph_key.NoKey, match="newer"):
+        _graph_key.files_of(folder.name)
 
 
 def test_verbose_rewrites_are_done(taken, capsys):
@@ -224,6 +306,39 @@ def test_ops_and_rewrites_of_scripts_are_not_kept(taken, cache):
     assert not files(cache) and not taken
     compiled([v], pt.exp(v))
     assert len(files(cache)) == 1
+
+
+def test_loops_with_a_mode_of_their_own_are_not_kept(taken, cache):
+    for mode in ("FAST_COMPILE", "FAST_RUN"):
+        own = pytensor.compile.mode.get_mode(mode)
+        with pytest.warns(FutureWarning, match="`mode` argument"):
+            y = pytensor.scan(lambda s: s * 0.5, outputs_info=[x], n_steps=5, return_updates=False, mode=own)
+        compiled([x], y)
+    assert not taken and not files(cache)
+
+
+class Indescribable(Mapping):
+    __hash__ = object.__hash__
+
+    def __getitem__(self, key):
+        raise RuntimeError("no items")
+
+    def __iter__(self):
+        return iter(["a"])
+
+    def __len__(self):
+        return 1
+
+
+class WithIndescribable(Local):
+    __props__ = ("size",)
+    size = Indescribable()
+
+
+def test_ops_that_raise_when_they_are_described_are_not_kept(taken, cache):
+    with pytest.raises(NotImplementedError):
+        compiled([v], WithIndescribable()(v * 1))
+    assert not taken and not files(cache)
 
 
 def test_long_folded_constants_are_not_kept(taken, cache):
