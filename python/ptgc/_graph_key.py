@@ -147,7 +147,7 @@ class Descriptions:
         """A hash of the graph, and its constants in the order in which the nodes read them."""
         number = {id(v): k for k, v in enumerate(inputs)}
         constants = []
-        words = [f"{type(v).__name__} {self.of(v.type)} {v.name!r}{tags_of(v)}" for v in inputs]
+        words = [f"{type(v).__name__} {self.of(v.type)} {v.name!r}{tags_text(v)}" for v in inputs]
 
         def numbers(variables):
             for v in variables:
@@ -158,24 +158,28 @@ class Descriptions:
                     constants.append(v)
                     for tag in FOUND_OF_DATA:  # the data may be others since then
                         vars(v.tag).pop(tag, None)
-                    words.append(self.of(v) + tags_of(v))
+                    words.append(self.of(v) + tags_text(v))
             return [number[id(v)] for v in variables]
 
         for node in nodes:
             read = numbers(node.inputs)
             for v in node.outputs:
                 number[id(v)] = len(number)
-            made = ", ".join(f"{self.of(v.type)} {v.name!r}{tags_of(v)}" for v in node.outputs)
-            words.append(f"{made} = {self.of(node.op)}{read}{tags_of(node)}")
+            made = ", ".join(f"{self.of(v.type)} {v.name!r}{tags_text(v)}" for v in node.outputs)
+            words.append(f"{made} = {self.of(node.op)}{read}{tags_text(node)}")
         words.append(str(numbers(outputs)))
         self.alive += [inputs, outputs, nodes]
         return hashlib.sha256("\n".join(words).encode()).hexdigest(), constants
 
 
-def tags_of(thing) -> str:
+def tags(thing) -> list[tuple]:
     """Tags that rewrites may read, such as ``psd``: not those that hold objects, as PyMC's ``transform`` does."""
-    found = [(k, v) for k, v in vars(thing.tag).items() if type(v) in SIMPLE] if hasattr(thing, "tag") else []
-    return repr(sorted(found)) if found else ""
+    found = vars(thing.tag).items() if hasattr(thing, "tag") else ()
+    return sorted((k, v) for k, v in found if type(v) in SIMPLE)
+
+
+def tags_text(thing) -> str:
+    return repr(found) if (found := tags(thing)) else ""
 
 
 def array_text(array: np.ndarray) -> str:

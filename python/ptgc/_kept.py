@@ -20,7 +20,7 @@ from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 from pytensor.graph.traversal import io_toposort
 
 from ptgc import _cache, _graph_key
-from ptgc._graph_key import Descriptions
+from ptgc._graph_key import Descriptions, tags
 
 LARGEST = 1 << 22  # bytes; a larger graph, of which the rewrites have made long constants, is not kept
 REASON = "rewritten before"
@@ -30,6 +30,9 @@ class Before:
     """A graph that is about to be rewritten, and the file for what becomes of it."""
 
     def __init__(self, fgraph: FunctionGraph, query: RewriteDatabaseQuery):
+        # PyTensor does so in the middle of its rewrites, and the graphs after that would have other keys
+        import pytensor.sparse  # noqa: F401  here, as it takes a tenth of a second
+
         descriptions = Descriptions()
         nodes = io_toposort(fgraph.inputs, fgraph.outputs)
         graph, constants = descriptions.graph(fgraph.inputs, fgraph.outputs, nodes)
@@ -96,7 +99,7 @@ def graph_as_bytes(fgraph: FunctionGraph, before: Before) -> bytes:
     for node in nodes:
         inputs = [values.of(v) for v in node.inputs]
         traces = [[stacks[id(stack)] for stack in trace_of(v) if id(stack) in stacks] for v in node.outputs]
-        outputs = [(types.of(v.type), v.name, trace) for v, trace in zip(node.outputs, traces)]
+        outputs = [(types.of(v.type), v.name, trace, tags(v)) for v, trace in zip(node.outputs, traces)]
         made.append((ops.of(node.op), inputs, outputs))
         for v in node.outputs:
             values.of(v)
@@ -113,8 +116,9 @@ def outputs_from(data: bytes, before: Before) -> list:
     ops, values = [*before.ops, *new_ops], [*before.leaves, *constants]
     for op, inputs, made in nodes:
         outputs = []
-        for kind, name, trace in made:
+        for kind, name, trace, simple in made:
             v = types[kind].make_variable(name)
+            vars(v.tag).update(simple)
             v.tag.trace = [before.traces[k][i] for k, i in trace]
             outputs.append(v)
         Apply(ops[op], [values[k] for k in inputs], outputs)

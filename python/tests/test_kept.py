@@ -22,6 +22,7 @@ from pytensor.graph.rewriting.basic import node_rewriter
 from pytensor.xtensor import reduction
 
 from ptgc import _cache, _graph_key, _kept
+from ptgc._graph_key import tags
 from ptgc.linker import ONNX
 from ptgc.rewrites import ifelse
 
@@ -58,12 +59,18 @@ def compiled(inputs, outputs, **options):
 def contents(f):
     """All of the rewritten graph that someone may see"""
     nodes = f.maker.fgraph.toposort()
-    made = [(v.name, v.type, getattr(v.tag, "trace", [])) for node in nodes for v in node.outputs]
+    made = [(v.name, v.type, getattr(v.tag, "trace", []), tags(v)) for node in nodes for v in node.outputs]
     return [(node.op, str(node.op)) for node in nodes], made, f.vm.jit_fn.text
 
 
 def scan_of(start, factor):
     return pytensor.scan(lambda s: s * factor + 1, outputs_info=[start], n_steps=5, return_updates=False)
+
+
+def tagged(variable, tag):
+    if tag:
+        setattr(variable.tag, tag, True)
+    return variable
 
 
 @pytest.mark.parametrize(
@@ -78,6 +85,7 @@ def scan_of(start, factor):
         ([x, v], [ifelse(x > 0, v + 0, v * 2, name="a").sum(), ifelse(x > 0, v, v * 2, name="b")[0]]),
         ([v], [OpFromGraph([v], [pt.special.logsumexp(v) + v])(v * 2)]),
         ([m], [pt.linalg.cholesky(m @ m.T + np.eye(3)), m[1:, ::2].T]),
+        ([m], [tagged(pt.exp(m), "lower_triangular")]),
         ([v], [v[pt.as_tensor([0, 0, 1])], pt.set_subtensor(v[1:], 0), v.astype("float32") + np.float32(1)]),
     ],
 )
@@ -130,6 +138,25 @@ def test_another_process_takes_it(cache):
     assert len(files(cache)) == 1
 
 
+CHECKED = """
+import pytensor, pytensor.tensor as pt
+from pytensor.raise_op import Assert
+from ptgc import _kept
+take, found = _kept.take, []
+_kept.take = lambda *args: found.append(take(*args)) or found[-1]
+v = pt.dvector("v")
+for k in range(3):
+    pytensor.function([v], Assert("")(v * (k + 1), pt.all(v > k)), mode="ONNX")
+print(*found)
+"""
+
+
+def test_all_graphs_of_a_process_are_there_for_the_next_one():
+    """PyTensor imports pytensor.sparse, which registers rewrites, when it first looks at an Assert."""
+    found = [subprocess.run([sys.executable, "-c", CHECKED], capture_output=True, text=True).stdout for _ in range(2)]
+    assert found == ["False False False\n", "True True True\n"]
+
+
 # ---- graphs that are not the same ----
 
 
@@ -143,10 +170,7 @@ def long_constant(last):
 
 def solved(tag=None, of=lambda a: a):
     a = pt.dmatrix("a")
-    matrix = of(a)
-    if tag:
-        setattr(matrix.tag, tag, True)
-    return [a, v], pt.linalg.solve(matrix, v)
+    return [a, v], pt.linalg.solve(tagged(of(a), tag), v)
 
 
 def ones(_):
