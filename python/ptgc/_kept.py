@@ -100,7 +100,7 @@ def graph_as_bytes(fgraph: FunctionGraph, before: Before) -> bytes:
         inputs = [values.of(v) for v in node.inputs]
         traces = [[stacks[id(stack)] for stack in trace_of(v) if id(stack) in stacks] for v in node.outputs]
         outputs = [(types.of(v.type), v.name, trace, tags(v)) for v, trace in zip(node.outputs, traces)]
-        made.append((ops.of(node.op), inputs, outputs))
+        made.append((ops.of(node.op), inputs, outputs, tags(node)))
         for v in node.outputs:
             values.of(v)
     results = [values.of(v) for v in fgraph.outputs]
@@ -114,14 +114,15 @@ def outputs_from(data: bytes, before: Before) -> list:
     """The outputs of the rewritten graph, as variables that are computed from the graph's inputs."""
     new_ops, types, constants, nodes, results = pickle.loads(data)
     ops, values = [*before.ops, *new_ops], [*before.leaves, *constants]
-    for op, inputs, made in nodes:
+    for op, inputs, made, of_node in nodes:
         outputs = []
         for kind, name, trace, simple in made:
             v = types[kind].make_variable(name)
             vars(v.tag).update(simple)
             v.tag.trace = [before.traces[k][i] for k, i in trace]
             outputs.append(v)
-        Apply(ops[op], [values[k] for k in inputs], outputs)
+        node = Apply(ops[op], [values[k] for k in inputs], outputs)
+        vars(node.tag).update(of_node)
         values += outputs
     return [values[k] for k in results]
 

@@ -60,7 +60,7 @@ def contents(f):
     """All of the rewritten graph that someone may see"""
     nodes = f.maker.fgraph.toposort()
     made = [(v.name, v.type, getattr(v.tag, "trace", []), tags(v)) for node in nodes for v in node.outputs]
-    return [(node.op, str(node.op)) for node in nodes], made, f.vm.jit_fn.text
+    return [(node.op, str(node.op), tags(node)) for node in nodes], made, f.vm.jit_fn.text
 
 
 def scan_of(start, factor):
@@ -86,6 +86,7 @@ def tagged(variable, tag):
         ([v], [OpFromGraph([v], [pt.special.logsumexp(v) + v])(v * 2)]),
         ([m], [pt.linalg.cholesky(m @ m.T + np.eye(3)), m[1:, ::2].T]),
         ([m], [tagged(pt.exp(m), "lower_triangular")]),
+        ([v], [pt.log(pt.erfc(v))]),
         ([v], [v[pt.as_tensor([0, 0, 1])], pt.set_subtensor(v[1:], 0), v.astype("float32") + np.float32(1)]),
     ],
 )
