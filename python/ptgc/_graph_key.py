@@ -1,7 +1,7 @@
 """What PyTensor's rewrites of a graph depend on, as bytes that are the same in every process: the key under which
 _kept.py finds a graph rewritten before.
 
-These are the graph with its ops, types, constants and names; the rewrites that are registered; PyTensor's options; and
+These are the graph with its ops, types, constants, names and tags; the rewrites that are registered; PyTensor's options; and
 the files of the packages that all these come from. Who defines an op or a rewrite in a notebook or a script may change
 it without a trace, so there is no key then.
 """
