@@ -74,11 +74,12 @@ struct meeting {
 struct outline {
 	struct printer *p;
 	const struct body *b;
-	uint32_t *end_of;    /* by line that a piece may begin with: the line behind it */
-	const char **types;  /* by number of a name: as `defines` of a line */
-	struct meeting *met; /* the same */
-	uint32_t codes;      /* that were read */
-	struct strbuf key;   /* of the last one */
+	uint32_t *end_of; /* by line that a piece may begin with: the line behind it */
+	/* By number of a name: fresh() has given all names of variables by now */
+	const char **types; /* as `defines` of a line */
+	struct meeting *met;
+	uint32_t codes;    /* that were read */
+	struct strbuf key; /* of the last one */
 	const struct sym *bad, *top;
 	struct words sizes; /* of inputs */
 	vec(struct item) items;
@@ -535,8 +536,9 @@ static void find_repeated(struct outline *o)
 
 	for (int pass = 0; pass < 2; pass++)
 		for (uint32_t k = 0; k < o->items.len; k++) {
-			struct item *i = &o->items.at[k], *next = next_code(o, i);
-			if (i->is != PIECE || !next || next->is != PIECE)
+			struct item *i = &o->items.at[k];
+			struct item *next = i->is == PIECE ? next_code(o, i) : NULL;
+			if (!next || next->is != PIECE)
 				continue;
 			uint32_t kinds[] = {i->kind, next->kind};
 			const struct sym *pair = intern(p->cx, (const char *)kinds, sizeof(kinds));
