@@ -36,7 +36,7 @@ NUMBERS = "biufc"  # kinds of dtypes
 COMPUTING = f"{sys.version} {np.__version__} {scipy.__version__}"  # what folds constants
 LOADED = time.time_ns()
 PARTS_OF_REWRITER = "fn", "node_rewriter", "rewrites", "data", "db"
-OF_COMPILATION = "mode", "linker"  # options that PyTensor sets while it compiles a function
+OF_COMPILATION = "mode", "linker", "traceback__limit"  # options that PyTensor sets while it compiles, for all threads
 
 
 class NoKey(Exception):

@@ -257,6 +257,15 @@ def test_options_and_rewrites_are_part_of_the_key(taken):
     assert not taken.pop() and compile_again()
 
 
+def test_an_option_that_another_thread_has_while_it_compiles():
+    def file():
+        return _kept.Before(FunctionGraph([v], [v + 1]), ONNX._optimizer.query).file
+
+    before = file()
+    with pytensor.config.change_flags(traceback__limit=0):
+        assert file() == before
+
+
 def test_releases_of_what_folds_constants_are_part_of_the_key(taken, monkeypatch):
     compiled([v], pt.exp(v) + 1)
     monkeypatch.setattr(_graph_key, "COMPUTING", "SciPy of tomorrow")
