@@ -482,7 +482,8 @@ class RewritingMode(Mode):
 
     def __setstate__(self, state):
         super().__setstate__(state)
-        self._optimizer = Rewrites(self._optimizer)
+        if isinstance(self._optimizer, RewriteDatabaseQuery):
+            self.provided_optimizer = self._optimizer = Rewrites(self._optimizer)
 
 
 class ONNXMode(RewritingMode):
