@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "ptgc.h"
 
@@ -58,7 +59,10 @@ struct strbuf {
 	size_t len, cap;
 };
 void sb_add(struct strbuf *b, const char *s, size_t len);
-void sb_str(struct strbuf *b, const char *s);
+static inline void sb_str(struct strbuf *b, const char *s)
+{
+	sb_add(b, s, strlen(s)); /* which compilers know of a literal */
+}
 void sb_printf(struct strbuf *b, const char *fmt, ...) PRINTF(2, 3);
 void sb_vprintf(struct strbuf *b, const char *fmt, va_list args) PRINTF(2, 0);
 char *arena_printf(struct arena *a, const char *fmt, ...) PRINTF(2, 3);

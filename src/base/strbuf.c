@@ -32,11 +32,6 @@ void sb_add(struct strbuf *b, const char *s, size_t len)
 	b->s[b->len] = 0;
 }
 
-void sb_str(struct strbuf *b, const char *s)
-{
-	sb_add(b, s, strlen(s));
-}
-
 /* --- printf --- */
 
 struct directive { /* such as %-24s, %.*s, %04x or %llu */
