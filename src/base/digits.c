@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/base.h"
 
@@ -73,24 +74,25 @@ static struct decimal fewest_digits(const struct binary *v, int bits, int few, i
 /* As %.*g prints it */
 static void add_decimal(struct strbuf *b, const struct decimal *d)
 {
-	char text[] = "00000000000000000"; /* before the point may be more than the digits */
+	char text[40] = "0.000";
 	bool shifted = d->power < -4 || d->power >= d->count;
-	int count = d->count, before = shifted ? 1 : d->power + 1;
+	int count = d->count, before = shifted ? 1 : d->power + 1; /* the point */
+	int begin = before > 0 ? 0 : 2 - before, end;
 	uint64_t rest = d->digits;
 
 	for (; count > 1 && rest % 10 == 0; count--)
 		rest /= 10;
-	for (int i = count; i-- > 0; rest /= 10)
+	end = begin + count;
+	for (int i = end; i-- > begin; rest /= 10)
 		text[i] = (char)('0' + rest % 10);
-	if (before <= 0) {
-		sb_add(b, "0.000", (size_t)(2 - before));
-		before = 0;
-	} else {
-		sb_add(b, text, (size_t)before);
-		sb_str(b, before < count ? "." : "");
+	while (end < before)
+		text[end++] = '0';
+	if (before > 0 && before < end) {
+		memmove(text + before + 1, text + before, (size_t)(end - before));
+		text[before] = '.';
+		end++;
 	}
-	if (before < count)
-		sb_add(b, text + before, (size_t)(count - before));
+	sb_add(b, text, (size_t)end);
 	if (shifted)
 		sb_printf(b, "e%c%02d", d->power < 0 ? '-' : '+', abs(d->power));
 }
