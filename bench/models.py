@@ -222,4 +222,6 @@ if __name__ == "__main__":
     options.add_argument("--first", action="store_true")
     options.add_argument("models", nargs="*")
     given = options.parse_args()
-    main(given.models or MODELS, given.ops, given.first)
+    with tempfile.TemporaryDirectory() as cache:  # what earlier runs have kept is not measured
+        os.environ["PTGC_CACHE"] = cache
+        main(given.models or MODELS, given.ops, given.first)
