@@ -482,8 +482,7 @@ class RewritingMode(Mode):
 
     def __setstate__(self, state):
         super().__setstate__(state)
-        if isinstance(self._optimizer, RewriteDatabaseQuery):
-            self.provided_optimizer = self._optimizer = Rewrites(self._optimizer)
+        self._optimizer = Rewrites(self._optimizer)
 
 
 class ONNXMode(RewritingMode):

@@ -19,7 +19,6 @@ from pytensor.graph.rewriting.basic import (
     graph_rewriter,
     node_rewriter,
 )
-from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 from pytensor.scalar import basic as scalar
 from pytensor.tensor.basic import ExtractDiag
 from pytensor.tensor.blockwise import Blockwise
@@ -77,31 +76,12 @@ def rare_collections():
 
 class Rewrites(GraphRewriter):
     """The rewrites that a query finds in PyTensor's database, for all graphs. They are looked up when they are needed,
-    and again once others were registered. Of what a mode is asked for, as by ``mode.provided_optimizer.including("tag")``,
-    it gives another one, so modes that PyMC makes from one of ours have it too."""
+    and again once others were registered."""
 
-    def __init__(self, query: RewriteDatabaseQuery):
+    def __init__(self, query):
         self.query = query
         self.include, self.exclude, self.require = query.include, query.exclude, query.require  # read as of a query
         self.found, self.registered = None, None
-
-    def __reduce__(self):
-        return Rewrites, (self.query,)
-
-    def __str__(self):
-        return str(self.query)
-
-    def including(self, *tags):
-        return Rewrites(self.query.including(*tags))
-
-    def excluding(self, *tags):
-        return Rewrites(self.query.excluding(*tags))
-
-    def requiring(self, *tags):
-        return Rewrites(self.query.requiring(*tags))
-
-    def register(self, *rewrites):
-        return Rewrites(self.query.register(*rewrites))
 
     def rewriter(self):
         now = registration()

@@ -2,7 +2,6 @@
 
 import importlib
 import os
-import pickle
 import subprocess
 import sys
 import threading
@@ -108,15 +107,6 @@ def test_mode_native_takes_what_mode_onnx_kept(taken):
     compiled([v], pt.exp(v) + 1)
     f = pytensor.function([v], pt.exp(v) + 1, mode="NATIVE")
     assert taken == [False, True] and f([0.0])[0] == 2
-
-
-def test_modes_that_pymc_makes_of_ours_take_it(taken):
-    ours = pytensor.compile.mode.get_mode("ONNX")
-    optimizer = ours.provided_optimizer.including("random_make_inplace")
-    mode = pytensor.compile.mode.Mode(linker=ours.linker, optimizer=optimizer)
-    for m in (mode, pickle.loads(pickle.dumps(mode))):
-        assert pytensor.function([v], pt.exp(v) + 1, mode=m)([0.0]) == 2
-    assert taken == [False, True]
 
 
 def test_generators_and_updates(taken):
