@@ -20,12 +20,14 @@ from types import BuiltinFunctionType, FunctionType
 import numpy as np
 import scipy
 from pytensor.compile.mode import optdb
+from pytensor.compile.rewriting import rewrite_ofg_inner_graph
 from pytensor.configdefaults import config
 from pytensor.graph.basic import Constant
 from pytensor.graph.op import HasInnerGraph, Op
 from pytensor.graph.rewriting.db import RewriteDatabase, RewriteDatabaseQuery
 from pytensor.graph.type import Type
 from pytensor.graph.utils import MetaObject
+from pytensor.scan.rewriting.inner_graph import rewrite_scan_inner_graph
 from pytensor.tensor.type import TensorType
 
 SIMPLE = (type(None), bool, int, float, complex, str, bytes)
@@ -278,6 +280,13 @@ def registered_text(packages: set[str]) -> str:
 def registration() -> int:
     """Another number once rewrites were registered."""
     return hash(tuple(id(r) for db in databases() for rewriters in db.__db__.values() for r in rewriters))
+
+
+def inner_rewrites(fgraph) -> str:
+    """How the linker of the active mode has graphs inside of ops rewritten"""
+    linker = type(getattr(getattr(fgraph, "_compile_mode", None), "linker", None))
+    ways = (rewrite_ofg_inner_graph.dispatch(linker), rewrite_scan_inner_graph.dispatch(linker))
+    return " ".join(f"{way.__module__}.{way.__qualname__}" for way in ways)
 
 
 def query_text(query: RewriteDatabaseQuery) -> str:

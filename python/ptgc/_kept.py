@@ -39,7 +39,7 @@ class Before:
         registered, packages = registered_rewrites(_graph_key.registration())
         files = [_graph_key.files_of(p) for p in sorted(packages | descriptions.packages)]
         features = [type(f).__name__ for f in fgraph._features]
-        around = f"{features} {fgraph.update_mapping}"
+        around = f"{features} {fgraph.update_mapping} {_graph_key.inner_rewrites(fgraph)}"
         asked = _graph_key.query_text(query), _graph_key.options_text()
         key = [graph, around, *asked, registered, _graph_key.COMPUTING, *files]
         self.file = _cache.file_of("\0".join(key).encode(), "graph")

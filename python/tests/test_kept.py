@@ -109,6 +109,18 @@ def test_mode_native_takes_what_mode_onnx_kept(taken):
     assert taken == [False, True] and f([0.0])[0] == 2
 
 
+def test_graphs_in_ops_are_rewritten_for_their_linker(cache):
+    """Numba's have copies of inputs that are passed on; ours do not need them."""
+    native = pytensor.compile.mode.get_mode("NATIVE")
+    inner = OpFromGraph([v], [v, v[::-1]])(v)
+    numba = pytensor.compile.mode.Mode(linker="numba", optimizer=native.provided_optimizer)
+    for mode in (native, numba):
+        fgraph = FunctionGraph([v], list(inner), clone=True)
+        fgraph._compile_mode = mode
+        _kept.rewrite_or_take(fgraph, native._optimizer.query, lambda: None)
+    assert len(files(cache)) == 2
+
+
 def test_generators_and_updates(taken):
     for _ in range(2):
         rng = pytensor.shared(np.random.default_rng(3), name="rng")
