@@ -270,6 +270,7 @@ static struct value *eval_while(struct elab *e, struct aloop *a, struct loop_sta
 	for (const struct binding *b = e->scope->values; b; b = b->prev)
 		l->fixed_condition &= !b->used;
 	struct value *v = c.kind == CV_POISON ? NULL : condition(e, &c);
+	l->fixed_condition &= v && !v->data; /* or False, by which it never begins */
 	pop_scope(e);
 	return v;
 }
