@@ -317,6 +317,7 @@ size_t diag_sorted(struct ctx *cx, struct diag *const **list);     /* in the ord
 void diag_render(struct ctx *cx, struct strbuf *out, bool colour); /* as the command prints them */
 /* how many bytes of s a message shows: at most `max`, and no character is cut */
 int shown_len(const char *s, size_t len, int max);
+#define MAX_WORDS 400 /* bytes of what is wrong with a file, as its names may be in it */
 /* the candidate nearest to `name` among n, for "did you mean ..."; NULL if none is near */
 const char *did_you_mean(const char *name, const char *const *candidates, size_t n);
 

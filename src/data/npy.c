@@ -24,7 +24,8 @@ PRINTF(2, 3) static bool bad_npy(struct npy *n, const char *fmt, ...)
 	va_start(ap, fmt);
 	const char *words = arena_vprintf(n->cx->arena, fmt, ap);
 	va_end(ap);
-	error(n->cx, n->span, E_FILE_FORMAT, "file \"%s\": %s", n->path, words);
+	error(n->cx, n->span, E_FILE_FORMAT, "file \"%s\": %.*s", n->path,
+	      shown_len(words, strlen(words), MAX_WORDS), words);
 	return false;
 }
 

@@ -46,7 +46,8 @@ PRINTF(2, 3) static bool bad_header(struct json *j, const char *fmt, ...)
 	va_start(ap, fmt);
 	const char *words = arena_vprintf(j->cx->arena, fmt, ap);
 	va_end(ap);
-	error(j->cx, j->span, E_FILE_FORMAT, "file \"%s\": %s", j->path, words);
+	error(j->cx, j->span, E_FILE_FORMAT, "file \"%s\": %.*s", j->path,
+	      shown_len(words, strlen(words), MAX_WORDS), words);
 	return false;
 }
 

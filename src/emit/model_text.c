@@ -60,7 +60,8 @@ PRINTF(2, 3) static bool bad_model(struct model_text *d, const char *fmt, ...)
 	const char *words = arena_vprintf(d->cx->arena, fmt, ap);
 	va_end(ap);
 	if (!d->failed)
-		error(d->cx, (struct span){0, 0}, E_MODEL, "this is not an ONNX model: %s", words);
+		error(d->cx, (struct span){0, 0}, E_MODEL, "this is not an ONNX model: %.*s",
+		      shown_len(words, strlen(words), MAX_WORDS), words);
 	d->failed = true;
 	return false;
 }

@@ -158,7 +158,8 @@ static struct tensor *read_file(struct dir *d, const char *path, const char *nam
 	return file_tensor(d->cx, d->source, (struct span){at, at + 1}, path, name);
 }
 
-static void assert_refused(struct dir *d, const char *path, const char *name, enum diag_code code)
+static const struct diag *assert_refused(struct dir *d, const char *path, const char *name,
+					 enum diag_code code)
 {
 	uint32_t before = d->cx->errors;
 	assert_null(read_file(d, path, name));
@@ -167,6 +168,7 @@ static void assert_refused(struct dir *d, const char *path, const char *name, en
 	while (last->next)
 		last = last->next;
 	assert_int_equal(last->code, code);
+	return last;
 }
 
 static void test_npy(void **state)
@@ -209,7 +211,7 @@ static void test_npy(void **state)
 static void write_st(struct dir *d, const char *header, size_t size)
 {
 	static const char zeros[64];
-	char head[400] = {0};
+	char head[4000] = {0};
 	size_t len = strlen(header);
 	head[0] = (char)len;
 	head[1] = (char)(len >> 8);
@@ -248,6 +250,13 @@ static void test_safetensors(void **state)
 	assert_refused(&d, "a.safetensors", "w", E_FILE_FORMAT);
 	write_st(&d, "{\"w\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}", 8);
 	assert_refused(&d, "a.safetensors", "w", E_FILE_FORMAT);
+	char header[3000]; /* a long name: the message has its beginning */
+	snprintf(header, sizeof(header),
+		 "{\"%02000d\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[0,8]}}", 0);
+	write_st(&d, header, 8);
+	const struct diag *told = assert_refused(&d, "a.safetensors", "w", E_FILE_FORMAT);
+	assert_non_null(strstr(told->text, "000000"));
+	assert_in_range(strlen(told->text), 100, MAX_WORDS + 100);
 	dir_close(&d, (const char *[]){"a.safetensors", NULL});
 }
 
