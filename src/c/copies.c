@@ -85,9 +85,7 @@ static bool is_copy(const struct code_line *l)
 /* What stands behind the text `with` at s; NULL: it is not there */
 static const char *after(const char *s, const char *with)
 {
-	const char *t = s ? behind(s, with) : s;
-
-	return t == s ? NULL : t;
+	return s && begins_with(s, with) ? s + strlen(with) : NULL;
 }
 
 /* The bound of the loop `for (int64_t i = 0; i < BOUND; ++i) {`, as a text; NULL: it is another

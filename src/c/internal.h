@@ -206,12 +206,15 @@ static inline bool is_word(char c)
 	return word_chars[(unsigned char)c];
 }
 
+static inline bool begins_with(const char *s, const char *word)
+{
+	return *s == *word && !strncmp(s, word, strlen(word));
+}
+
 /* What stands behind the word at s; s: another word is there */
 static inline const char *behind(const char *s, const char *word)
 {
-	size_t n = strlen(word);
-
-	return *s == *word && !strncmp(s, word, n) ? s + n : s;
+	return begins_with(s, word) ? s + strlen(word) : s;
 }
 
 static inline bool is_digit(char c)

@@ -303,7 +303,7 @@ static void follow_loop(struct outline *o, const struct code_line *l)
 {
 	if (o->around.len && *l->text == '}' && o->around.at[o->around.len - 1].tabs == l->tabs)
 		o->around.len--;
-	if (!l->len || l->text[l->len - 1] != '{' || behind(l->text, "for (") == l->text)
+	if (!l->len || l->text[l->len - 1] != '{' || !begins_with(l->text, "for ("))
 		return;
 	struct open_loop loop = {.tabs = l->tabs, .rounds = rounds_of(o->p, &o->sizes, l)};
 	*vec_push(o->p->cx->arena, &o->around) = loop;
@@ -372,7 +372,7 @@ static void find_ends(struct outline *o)
 			marked = i;
 		else if (*l->text == PIECE_END[0])
 			o->end_of[marked] = i + 1;
-		else if (behind(l->text, "for (int64_t ") != l->text && l->text[l->len - 1] == '{')
+		else if (begins_with(l->text, "for (int64_t ") && l->text[l->len - 1] == '{')
 			*loop = i + 1;
 		else if (*l->text == '}' && *loop) {
 			o->end_of[*loop - 1] = i + 1;
@@ -386,7 +386,7 @@ static bool is_store(const struct code_line *l)
 {
 	const struct mention *m = l->names.at;
 
-	return behind(l->text, "ptgc_copy(") != l->text ||
+	return begins_with(l->text, "ptgc_copy(") ||
 	       (l->names.len && !m->at && l->text[m->name->len] == '[' && find_in_line(l, "] = "));
 }
 
@@ -395,7 +395,7 @@ static bool is_definition(const struct outline *o, const struct code_line *l)
 {
 	if (defines_pointer(l) && find_in_line(l, " *)(w + "))
 		return true;
-	if (!l->defines || behind(l->text, "const ") == l->text)
+	if (!l->defines || !begins_with(l->text, "const "))
 		return false;
 	for (uint32_t i = 0; i < l->names.len; i++) {
 		const struct sym *name = l->names.at[i].name;

@@ -62,7 +62,7 @@ static bool begins(const struct taking *t, uint32_t line, const char *with)
 {
 	const char *s = line < t->b->lines.len ? t->b->lines.at[line].text : "";
 
-	return behind(s, with) != s;
+	return begins_with(s, with);
 }
 
 /* The buffer that the line places, if only the run knows its length; 0: none */

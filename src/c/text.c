@@ -97,7 +97,7 @@ bool is_comment(const char *s)
 
 bool is_name(const char *s, char before)
 {
-	return !is_digit(*s) && before != '.' && before != '>' && behind(s, "ptgc_") == s;
+	return !is_digit(*s) && before != '.' && before != '>' && !begins_with(s, "ptgc_");
 }
 
 const char *next_identifier(const char *s, const char *end, size_t *len)

@@ -26,7 +26,7 @@ static const char *value_in(const struct code_line *l)
 {
 	const struct mention *m = l->names.at;
 
-	if (!l->names.len || (m->at && !l->defines) || behind(l->text, "for (") != l->text)
+	if (!l->names.len || (m->at && !l->defines) || begins_with(l->text, "for ("))
 		return NULL;
 	const char *s = l->text + m->at + m->name->len;
 	s += *s == ' ';

@@ -22,7 +22,7 @@ static double assumed(struct printer *p, const struct words *sizes, const char *
 
 double rounds_of(struct printer *p, const struct words *sizes, const struct code_line *l)
 {
-	if (behind(l->text, "for (") == l->text)
+	if (!begins_with(l->text, "for ("))
 		return 1;
 	const char *most = find_in_line(l, " < "), *step = find_in_line(l, " += ");
 	char *rest;
@@ -47,7 +47,7 @@ static size_t length_of(const struct code_line *l)
 	for (const char *s = l->text, *end = s + l->len; s < end; s++) {
 		deep -= *s == ']';
 		if (!deep)
-			n += *s == '/' ? DIVISION : behind(s, "ptgc_") != s ? CALL : 1;
+			n += *s == '/' ? DIVISION : begins_with(s, "ptgc_") ? CALL : 1;
 		deep += *s == '[';
 	}
 	return n;
