@@ -108,7 +108,7 @@ struct global {
 	} u;
 };
 
-struct drawn {
+struct drawn { /* a generator that a random variable took */
 	const struct value *generator;
 	const struct block *block;
 	struct span span; /* of the draw */
@@ -156,7 +156,7 @@ struct elab {
 	const struct type *wanted;
 	/* values that would be float64 if sizes were int64, in the order of their ids */
 	vec(struct narrower) narrower;
-	vec(struct drawn) drawn; /* generators that a random variable took */
+	vec(struct drawn) drawn; /* the first time, for blocks that cannot both be run */
 	vec(struct span) warned; /* where fns of the user have mistakes: a place is shown once */
 	bool wanted_wrong;       /* a written type is wrong, which was reported */
 };

@@ -1,7 +1,7 @@
 /*
  * mistakes.c: warnings about calls that are legal and hardly meant, and where a dtype comes from.
- * In: a node that a statement makes. Out: nothing but messages. Of what a fn calls only dtypes are
- * looked at: a length that is 1 at one of its calls is another one at the next.
+ * In: a node that a statement makes. Out: nothing but messages. Of what a fn calls only dtypes and
+ * generators are looked at: a length that is 1 at one of its calls is another one at the next.
  */
 #include "elab/internal.h"
 
@@ -207,7 +207,7 @@ static void warn_length_one(struct elab *e, const struct node *n, struct span s)
 		     axes[0], type_str(e->cx, x->type));
 }
 
-/* Is b the block `inside`, or around it? So not another branch of an if. */
+/* Is b the block `inside`, or around it? */
 static bool is_around(const struct block *b, const struct block *inside)
 {
 	while (inside && inside != b)
@@ -215,24 +215,46 @@ static bool is_around(const struct block *b, const struct block *inside)
 	return inside != NULL;
 }
 
-/* Two draws that take one generator give the same numbers: `_, x = f(r)` and `_, y = f(r)`. */
+/* Can both blocks be run, one after the other? Two branches of an if cannot. */
+static bool may_both_run(const struct block *a, const struct block *b)
+{
+	return is_around(a, b) || is_around(b, a);
+}
+
+/* Does the loop whose body this is find the generator as it was before the loop? */
+static bool is_of_outside(const struct elab *e, const struct value *generator)
+{
+	const struct block *body = e->loop ? e->loop->block : NULL;
+
+	return body && generator->id < body->params.at[0]->id; /* ids grow */
+}
+
+/* Draws that take one generator do not give independent numbers: `_, x = normal_rv(r, ...)` and
+ * `_, y = normal_rv(r, ...)`, or the first one in each step of a loop that does not carry r. */
 static void warn_drawn_twice(struct elab *e, const struct node *n, struct span s)
 {
 	const struct value *r = n->op->draw && n->nin ? n->in[0] : NULL;
+	const struct drawn *other = NULL;
 
 	if (!r)
 		return;
-	for (uint32_t i = 0; i < e->drawn.len; i++) {
-		const struct drawn *d = &e->drawn.at[i];
-		if (d->generator != r || !is_around(d->block, e->block) || is_shown(e, s))
-			continue;
-		struct diag *w = warn(e->cx, s, W_DRAWN_TWICE,
-				      "another draw takes this generator too, so its numbers are "
-				      "not independent: draw from the one that it gives");
-		note(e->cx, w, d->span, "the other draw");
+	for (uint32_t i = 0; i < e->drawn.len && !other; i++)
+		if (e->drawn.at[i].generator == r && may_both_run(e->drawn.at[i].block, e->block))
+			other = &e->drawn.at[i];
+	bool again = is_of_outside(e, r);
+	if (!other)
+		*vec_push(e->cx->arena, &e->drawn) = (struct drawn){r, e->block, s};
+	if ((!other && !again) || is_shown(e, s))
 		return;
-	}
-	*vec_push(e->cx->arena, &e->drawn) = (struct drawn){r, e->block, s};
+	struct diag *w =
+		warn(e->cx, s, W_DRAWN_TWICE,
+		     again ? "each step of the loop takes the same generator, so the "
+			     "numbers repeat: carry it, (s: rng = r), and 'next s' the one "
+			     "that the draw gives"
+			   : "another draw takes this generator too, so its numbers are "
+			     "not independent: draw from the one that it gives");
+	if (!again)
+		note(e->cx, w, other->span, "the other draw");
 }
 
 void warn_mistakes(struct elab *e, const struct node *n, struct span s)
