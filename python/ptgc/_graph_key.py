@@ -12,10 +12,11 @@ import hashlib
 import sys
 import sysconfig
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from types import BuiltinFunctionType, FunctionType
+from typing import Any
 
 import numpy as np
 import scipy
@@ -111,39 +112,53 @@ class Descriptions:
         return f"{module}.{name}"
 
     def describe(self, obj) -> str:
-        kind = type(obj)
-        if kind is TensorType:  # most of all
-            return f"{obj.dtype}{obj.shape}{obj.name or ''}"
-        way = way_of(kind)
-        if way == "named":
-            return self.named(obj)
-        if way == "items":
-            return f"{kind.__name__}({self.list_of(obj)})"
-        if way == "set":
-            return f"{{{', '.join(sorted(map(self.of, obj)))}}}"
-        if way == "mapping":
-            return f"{{{', '.join(sorted(f'{self.of(k)}: {self.of(v)}' for k, v in obj.items()))}}}"
-        if way == "array":
-            return array_text(np.asarray(obj))
-        if way == "plain":
-            return repr(obj)
-        if way == "slice":
-            return f"slice({self.list_of((obj.start, obj.stop, obj.step))})"
-        if way == "enum":
-            return f"{self.of(kind)}.{obj.name}"
-        if way == "generator":
-            return f"Generator({self.of(obj.bit_generator.state)})"
-        if way == "graph":
-            return self.graph(obj.inputs, obj.outputs, obj.toposort())[0]
-        if way == "constant":
-            return f"{self.of(kind)}({self.of(obj.type)}, {self.of(obj.data)}, {obj.name!r})"
-        if way == "fields":
-            return f"{self.of(kind)}({self.list_of(getattr(obj, f.name) for f in dataclasses.fields(obj))})"
-        if way == "attributes":
-            found = {k: getattr(obj, k, None) for k in attributes(obj)}
-            parts = [f"{k}={self.of(v)}" for k, v in found.items() if not is_default(v)]
-            return f"{self.of(kind)}({', '.join(parts)})"
-        raise NoKey(f"a {kind.__name__}")
+        return way_of(type(obj))(self, obj)
+
+    def items(self, obj) -> str:
+        return f"{type(obj).__name__}({self.list_of(obj)})"
+
+    def members(self, obj) -> str:
+        return f"{{{', '.join(sorted(map(self.of, obj)))}}}"
+
+    def pairs(self, obj) -> str:
+        return f"{{{', '.join(sorted(f'{self.of(k)}: {self.of(v)}' for k, v in obj.items()))}}}"
+
+    def elements(self, obj) -> str:
+        array = np.asarray(obj)
+        if array.dtype.kind not in NUMBERS:
+            raise NoKey(f"an array of {array.dtype}")
+        return f"{array.dtype.str}{array.shape}{hashlib.sha256(np.ascontiguousarray(array)).hexdigest()}"
+
+    def plain(self, obj) -> str:
+        return repr(obj)
+
+    def bounds(self, obj) -> str:
+        return f"slice({self.list_of((obj.start, obj.stop, obj.step))})"
+
+    def member(self, obj) -> str:
+        return f"{self.of(type(obj))}.{obj.name}"
+
+    def state(self, obj) -> str:
+        return f"Generator({self.of(obj.bit_generator.state)})"
+
+    def value(self, obj) -> str:
+        return f"{self.of(type(obj))}({self.of(obj.type)}, {self.of(obj.data)}, {obj.name!r})"
+
+    def tensor_type(self, obj) -> str:
+        return f"{obj.dtype}{obj.shape}{obj.name or ''}"
+
+    def attributes(self, obj) -> str:
+        found = {k: getattr(obj, k, None) for k in compared(obj)}
+        return f"{self.of(type(obj))}({', '.join(f'{k}={self.of(v)}' for k, v in found.items() if not is_default(v))})"
+
+    def fields(self, obj) -> str:
+        return f"{self.of(type(obj))}({self.list_of(getattr(obj, f.name) for f in dataclasses.fields(obj))})"
+
+    def inner_graph(self, obj) -> str:
+        return self.graph(obj.inputs, obj.outputs, obj.toposort())[0]
+
+    def nothing(self, obj) -> str:
+        raise NoKey(f"a {type(obj).__name__}")
 
     def graph(self, inputs, outputs, nodes) -> tuple[str, list]:
         """A hash of the graph, and its constants in the order in which the nodes read them."""
@@ -184,36 +199,32 @@ def tags_text(thing) -> str:
     return repr(found) if (found := tags(thing)) else ""
 
 
-def array_text(array: np.ndarray) -> str:
-    if array.dtype.kind not in NUMBERS:
-        raise NoKey(f"an array of {array.dtype}")
-    return f"{array.dtype.str}{array.shape}{hashlib.sha256(np.ascontiguousarray(array)).hexdigest()}"
-
-
-WAYS = {
-    "named": (type, FunctionType, BuiltinFunctionType),
-    "items": (tuple, list),
-    "set": (set, frozenset),
-    "mapping": (Mapping,),
-    "array": (np.ndarray, np.generic),
-    "plain": (np.dtype, np.ufunc),
-    "slice": (slice,),
-    "enum": (enum.Enum,),
-    "generator": (np.random.Generator,),
-    "constant": (Constant,),
-    "attributes": (Op, Type, MetaObject),
-}
+WAYS: list[tuple] = [
+    ((type, FunctionType, BuiltinFunctionType), Descriptions.named),
+    ((tuple, list), Descriptions.items),
+    ((set, frozenset), Descriptions.members),
+    ((Mapping,), Descriptions.pairs),
+    ((np.ndarray, np.generic), Descriptions.elements),
+    ((np.dtype, np.ufunc), Descriptions.plain),
+    ((slice,), Descriptions.bounds),
+    ((enum.Enum,), Descriptions.member),
+    ((np.random.Generator,), Descriptions.state),
+    ((Constant,), Descriptions.value),
+    ((Op, Type, MetaObject), Descriptions.attributes),
+]
 
 
 @cache
-def way_of(kind: type) -> str:
-    """How objects of the type are described; "": they are not."""
-    for way, kinds in WAYS.items():
+def way_of(kind: type) -> Callable[[Descriptions, Any], str]:
+    """How objects of the type are described"""
+    if kind is TensorType:  # most of all; a subclass may have more to say
+        return Descriptions.tensor_type
+    for kinds, way in WAYS:
         if issubclass(kind, kinds):
             return way
     if hasattr(kind, "toposort"):
-        return "graph"
-    return "fields" if dataclasses.is_dataclass(kind) else ""
+        return Descriptions.inner_graph
+    return Descriptions.fields if dataclasses.is_dataclass(kind) else Descriptions.nothing
 
 
 def is_default(value) -> bool:
@@ -228,8 +239,8 @@ def slots_of(kind: type) -> list[str]:
     return [name for names in found for name in ([names] if isinstance(names, str) else names)]
 
 
-def attributes(obj) -> list[str]:
-    """What PyTensor compares of an op or a type; all that an op is which has no __props__."""
+def compared(obj) -> list[str]:
+    """The attributes that PyTensor compares of an op or a type; all that an op is which has no __props__."""
     props, own = getattr(type(obj), "__props__", None), [*getattr(obj, "__dict__", ()), *slots_of(type(obj))]
     if isinstance(obj, HasInnerGraph):
         simple = [k for k in own if type(getattr(obj, k, None)) in (*SIMPLE, dict) and not k.startswith("_")]
