@@ -11,7 +11,6 @@ from pytensor.compile.mode import Mode, predefined_modes, register_linker, regis
 from pytensor.compile.ops import DeepCopyOp, ViewOp
 from pytensor.compile.rewriting import functional_rewrite_ofg_inner_graph, rewrite_ofg_inner_graph
 from pytensor.graph.fg import FunctionGraph
-from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 from pytensor.graph.traversal import ancestors
 from pytensor.link.basic import JITLinker
 from pytensor.link.utils import raise_with_op
@@ -29,7 +28,7 @@ from ptgc._compile import compile_graph
 from ptgc._ops import first_generator, is_generator, is_tensor
 from ptgc.errors import CompileError, list_of_texts
 from ptgc.native import MODEL, generator_kinds, load_model, native_error
-from ptgc.rewrites import EXCLUDE, INCLUDE, Rewrites
+from ptgc.rewrites import EXCLUDE, INCLUDE, INCOMPATIBLE, REQUIRED, Query
 from ptgc.runtime import (
     BROADCAST,
     generators_of,
@@ -331,17 +330,8 @@ class GraphLinker(JITLinker):
     math: "exact", "standard" (None) or "native", as in doc/language.md.
     """
 
-    required_rewrites = ("minimum_compile",)
-    incompatible_rewrites = (
-        "cxx_only",
-        "BlasOpt",
-        "fusion",
-        "inplace",
-        "local_careduce_fusion",
-        "scan_reduce_trace_prealloc",
-        "reuse_decomposition_multiple_solves",
-        "scan_split_non_sequence_decomposition_and_solve",
-    )
+    required_rewrites = REQUIRED
+    incompatible_rewrites = INCOMPATIBLE
 
     def __init__(self, *args: Any, math: str | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -477,30 +467,22 @@ def register(linker: type, name: str, mode: Callable[[], Mode]) -> Mode:
     return predefined_modes[name]
 
 
-class RewritingMode(Mode):
-    """A mode that looks its rewrites up once (see Rewrites), not for each function and each inner graph."""
-
-    def __setstate__(self, state):
-        super().__setstate__(state)
-        self._optimizer = Rewrites(self._optimizer)
-
-
-class ONNXMode(RewritingMode):
+class ONNXMode(Mode):
     """The mode of ONNXLinker."""
 
 
-class NativeMode(RewritingMode):
+class NativeMode(Mode):
     """The mode of NativeLinker."""
 
 
 def onnx_mode(**options: Any) -> Mode:
     """The mode "ONNX" with options of ONNXLinker: ``onnx_mode(opset=21, session_options={...})``."""
-    return ONNXMode(ONNXLinker(**options), RewriteDatabaseQuery(include=INCLUDE, exclude=EXCLUDE))
+    return ONNXMode(ONNXLinker(**options), Query(include=INCLUDE, exclude=EXCLUDE))
 
 
 def native_mode(**options: Any) -> Mode:
     """The mode "NATIVE" with options of NativeLinker: ``native_mode(math="exact", cflags=["-march=x86-64-v3"])``."""
-    return NativeMode(NativeLinker(**options), RewriteDatabaseQuery(include=INCLUDE, exclude=EXCLUDE))
+    return NativeMode(NativeLinker(**options), Query(include=INCLUDE, exclude=EXCLUDE))
 
 
 ONNX = register(ONNXLinker, "ONNX", onnx_mode)

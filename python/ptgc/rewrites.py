@@ -19,6 +19,7 @@ from pytensor.graph.rewriting.basic import (
     graph_rewriter,
     node_rewriter,
 )
+from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 from pytensor.scalar import basic as scalar
 from pytensor.tensor.basic import ExtractDiag
 from pytensor.tensor.blockwise import Blockwise
@@ -55,6 +56,19 @@ from ptgc._passes import Merge, lean
 INCLUDE = ["fast_run", "lazy_ifelse", "alloc_empty_to_zeros", "onnx"]
 EXCLUDE = ["fusion", "inline_ofg", "local_pow_to_nested_squaring", "scan_push_out_seq", "scan_push_out_non_seq"]
 EXCLUDE += leave_out()
+
+# What a Mode adds to a query for our linkers
+REQUIRED = ("minimum_compile",)
+INCOMPATIBLE = (
+    "cxx_only",
+    "BlasOpt",
+    "fusion",
+    "inplace",
+    "local_careduce_fusion",
+    "scan_reduce_trace_prealloc",
+    "reuse_decomposition_multiple_solves",
+    "scan_split_non_sequence_decomposition_and_solve",
+)
 
 MANY_OBJECTS = 1_000_000
 
@@ -103,6 +117,30 @@ class Rewrites(GraphRewriter):
 
     def print_profile(self, *args, **kwargs):
         self.rewriter().print_profile(*args, **kwargs)
+
+
+class Query(RewriteDatabaseQuery):
+    """The query of our modes. A Mode asks it last to leave out what its linker does not go with: for one of ours it then
+    gives Rewrites, also in a Mode that PyMC makes of ``mode.provided_optimizer``. With another linker it is a query
+    like any other."""
+
+    def including(self, *tags):
+        return self.like(super().including(*tags))
+
+    def excluding(self, *tags):
+        found = self.like(super().excluding(*tags))
+        return Rewrites(found) if tags == INCOMPATIBLE else found
+
+    def requiring(self, *tags):
+        return self.like(super().requiring(*tags))
+
+    def register(self, *rewrites):
+        return self.like(super().register(*rewrites))
+
+    def like(self, query: RewriteDatabaseQuery) -> "Query":
+        new = object.__new__(type(self))
+        new.__dict__.update(query.__dict__)
+        return new
 
 
 # ---- 1 + erf(x) ----

@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -107,6 +108,26 @@ def test_mode_native_takes_what_mode_onnx_kept(taken):
     compiled([v], pt.exp(v) + 1)
     f = pytensor.function([v], pt.exp(v) + 1, mode="NATIVE")
     assert taken == [False, True] and f([0.0])[0] == 2
+
+
+def test_modes_that_pymc_makes_of_ours_take_it(taken):
+    ours = pytensor.compile.mode.get_mode("ONNX")
+    optimizer = ours.provided_optimizer.including("random_make_inplace")
+    mode = pytensor.compile.mode.Mode(linker=ours.linker, optimizer=optimizer)
+    for m in (mode, pickle.loads(pickle.dumps(mode))):
+        assert pytensor.function([v], pt.exp(v) + 1, mode=m)([0.0]) == 2
+    assert taken == [False, True]
+
+
+@pytest.mark.parametrize("change", ["including", "excluding"])
+def test_our_query_with_another_linker(change, taken):
+    """It has the tags of that linker: NUMBA's, without which it cannot draw."""
+    optimizer = getattr(pytensor.compile.mode.get_mode("NATIVE").provided_optimizer, change)("no_such_tag")
+    mode = pytensor.compile.mode.Mode(linker="numba", optimizer=optimizer)
+    assert not set(mode.linker.incompatible_rewrites) - set(mode._optimizer.exclude)
+    assert set(mode.linker.required_rewrites) <= set(mode._optimizer.include)
+    pytensor.function([x], x + 1, mode=mode)
+    assert not taken
 
 
 def test_graphs_in_ops_are_rewritten_for_their_linker(cache):

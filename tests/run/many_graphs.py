@@ -41,13 +41,12 @@ import pytensor  # noqa: E402
 from evaluated import Differs, Evaluated  # noqa: E402
 from graphs import NARROW, SHAPING, Graph  # noqa: E402
 from pytensor.graph.features import Feature  # noqa: E402
-from pytensor.graph.rewriting.db import RewriteDatabaseQuery  # noqa: E402
 from test_property import refused, sinks  # noqa: E402
 
 import ptgc  # noqa: E402
 from ptgc._printer import print_graph  # noqa: E402
 from ptgc.linker import NativeLinker, NativeMode, ONNXLinker, ONNXMode  # noqa: E402
-from ptgc.rewrites import EXCLUDE, INCLUDE  # noqa: E402
+from ptgc.rewrites import EXCLUDE, INCLUDE, Query  # noqa: E402
 
 SECONDS = 120  # for one graph
 PART = 1000
@@ -58,7 +57,7 @@ C = 98  # mode="NATIVE", as if it were an opset above all others: nothing that O
 
 def mode_without(*names, opset=None):
     """mode="ONNX" without the rewrites of these names, or mode="NATIVE" """
-    rewrites = RewriteDatabaseQuery(include=INCLUDE, exclude=[*EXCLUDE, *names])
+    rewrites = Query(include=INCLUDE, exclude=[*EXCLUDE, *names])
     if opset == C:
         return NativeMode(NativeLinker(math="exact", cflags=["-O1"]), rewrites)
     return ONNXMode(ONNXLinker(math="exact", opset=opset, session_options=SESSION), rewrites)
